@@ -1,0 +1,155 @@
+"""The small values that Kubernetes writes as text: quantities, durations, percentages.
+
+Each is parsed once, at the door, into a type that carries both the number to reckon with and the text the
+person wrote, so that what we write back is what they said. Inside the house nobody parses again.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+_QUANTITY = re.compile(r"([+-]?[0-9]+(?:\.[0-9]*)?|[+-]?\.[0-9]+)((?:[eE][+-]?[0-9]{1,3})|[numkMGTPE]i?|Ki)?")
+_SUFFIXES = {
+    "": Decimal(1),
+    **{suffix: Decimal(1000) ** power for power, suffix in enumerate(("n", "u", "m", "", *"kMGTPE"), -3)},
+    **{suffix: Decimal(1024) ** power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)},
+}
+_DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)")
+_UNIT_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PERCENT = re.compile(r"([0-9]{1,3})%")
+
+
+class ScalarError(ValueError):
+    """A text that is not the value it should be; the message says what to write instead."""
+
+
+class _Written:
+    """A value with the text it was written as; two are equal when their values are.
+
+    Not a dataclass: msgspec would take one for a JSON object and never ask `decode_scalar`.
+    """
+
+    __slots__ = ("text", "value")
+    value: Any
+
+    def __init__(self, value: object, text: str) -> None:
+        self.value = value
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and bool(other.value == self.value)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.value))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.text})"
+
+
+class Quantity(_Written):
+    """An amount of CPU, memory or storage: `2`, `500m`, `100Gi`."""
+
+    __slots__ = ()
+    value: Decimal
+
+    @classmethod
+    def parse(cls, value: str | float) -> Quantity:
+        """Read a quantity as the Kubernetes API does."""
+        text = str(value).strip()
+        match = _QUANTITY.fullmatch(text)
+        if match is None or ((match[2] or "") not in _SUFFIXES and not (match[2] or "").lower().startswith("e")):
+            raise ScalarError(f'"{text}" is not a quantity; write a number with a unit, for instance 500m, 4 or 100Gi')
+        suffix = match[2] or ""
+        exponent = suffix not in _SUFFIXES
+        scale = Decimal(10) ** int(suffix[1:]) if exponent else _SUFFIXES[suffix]
+        return cls(Decimal(match[1]) * scale, text)
+
+    @property
+    def mebibytes(self) -> int:
+        """Whole MiB, rounded down: a Slurm node must not promise memory its pod does not have."""
+        return int(self.value / (1024 * 1024))
+
+    @property
+    def whole(self) -> int:
+        """Whole units, rounded up: half a CPU still runs one task."""
+        return int(self.value.to_integral_value(ROUND_CEILING))
+
+
+class Duration(_Written):
+    """A span of time as Go writes it: `90s`, `30m`, `1h30m`."""
+
+    __slots__ = ()
+    value: timedelta
+
+    @classmethod
+    def parse(cls, value: str) -> Duration:
+        """Read a Go duration; a bare number other than zero has no unit and is refused."""
+        text = str(value).strip()
+        if text == "0":
+            return cls(timedelta(), text)
+        parts = list(_DURATION_PART.finditer(text))
+        if not parts or "".join(part[0] for part in parts) != text:
+            raise ScalarError(f'"{text}" is not a duration; write for instance 90s, 30m or 1h30m')
+        try:
+            return cls(timedelta(seconds=sum(float(part[1]) * _UNIT_SECONDS[part[2]] for part in parts)), text)
+        except OverflowError as problem:
+            raise ScalarError(f'"{text}" is longer than time can be; write for instance 30m or 24h') from problem
+
+    @property
+    def seconds(self) -> float:
+        """The span in seconds."""
+        return self.value.total_seconds()
+
+
+class IntOrPercent(_Written):
+    """A count, or a share of a whole: `2` or `25%`."""
+
+    __slots__ = ()
+    value: int | str
+
+    @classmethod
+    def parse(cls, value: str | int) -> IntOrPercent:
+        """Read what Kubernetes calls an int-or-string."""
+        if isinstance(value, int):
+            return cls(value, str(value))
+        match = _PERCENT.fullmatch(value.strip())
+        if match is None:
+            raise ScalarError(f'"{value}" is neither a count nor a percentage; write for instance 1 or 25%')
+        return cls(f"{int(match[1])}%", value)
+
+    def of(self, whole: int) -> int:
+        """The count this means for `whole` things, rounded up as Slinky rounds, so that 25% of 3 may proceed."""
+        if isinstance(self.value, int):
+            return self.value
+        return -(-whole * int(self.value[:-1]) // 100)
+
+
+def decode_scalar(wanted: type, value: object) -> object:
+    """`dec_hook` for msgspec: text and numbers become the types above."""
+    if wanted is Duration and isinstance(value, str):
+        return Duration.parse(value)
+    if wanted is Quantity and isinstance(value, str | int | float) and not isinstance(value, bool):
+        return Quantity.parse(value)
+    if wanted is IntOrPercent and isinstance(value, str | int) and not isinstance(value, bool):
+        return IntOrPercent.parse(value)
+    raise ScalarError(f"expected {EXPECTED[wanted]}")
+
+
+def encode_scalar(value: object) -> object:
+    """`enc_hook` for msgspec: the types above become the text the person wrote."""
+    if isinstance(value, Quantity | Duration):
+        return value.text
+    if isinstance(value, IntOrPercent):
+        return value.value
+    raise NotImplementedError(type(value))
+
+
+EXPECTED: dict[type, str] = {
+    Quantity: "a quantity such as 500m or 100Gi",
+    Duration: "a duration such as 30m",
+    IntOrPercent: "a count or a percentage such as 1 or 25%",
+}
+"""What a person is told when a value is not of the type at all."""

@@ -1,0 +1,170 @@
+"""Does a value have the shape its kind asks for? All problems at once, each with its path.
+
+It walks the same structural schema that the API server enforces, so `penstock validate` says no where the cluster
+would, and warns where the cluster would silently drop a misspelt field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any
+
+from penstock.api.objects import Json
+from penstock.api.patterns import HINTS
+from penstock.api.problems import Path, Problem, Severity
+
+_TYPE_NAMES = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a map",
+}
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+def check(value: object, schema: Json, path: Path = ()) -> Iterator[Problem]:
+    """Yield every way in which `value` does not fit `schema`."""
+    if schema.get("x-kubernetes-int-or-string"):
+        yield from _int_or_string(value, schema, path)
+        return
+    wanted = schema.get("type")
+    if wanted is None:
+        return
+    if not isinstance(value, _PYTHON_TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean"):
+        yield Problem(
+            path=path, message=f"is {_say(value)}, not {_TYPE_NAMES[wanted]}", mend=_quote_hint(value, wanted)
+        )
+        return
+    yield from _CHECKS.get(wanted, _scalar)(value, schema, path)
+
+
+def without_nulls(value: Any, schema: Json) -> Any:
+    """Drop explicit nulls from fields we know, as the API server does; raw pod fields keep theirs."""
+    if isinstance(value, dict) and "properties" in schema:
+        known = schema["properties"]
+        return {k: without_nulls(v, known.get(k, {})) for k, v in value.items() if v is not None or k not in known}
+    if isinstance(value, list) and "items" in schema:
+        return [without_nulls(item, schema["items"]) for item in value]
+    return value
+
+
+def _say(value: object) -> str:
+    if value is None:
+        return "empty"
+    if isinstance(value, dict | list):
+        return _TYPE_NAMES["object" if isinstance(value, dict) else "array"]
+    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _quote_hint(value: object, wanted: str) -> str:
+    if wanted == "string" and isinstance(value, bool | int | float):
+        return f'put it in quotes: "{value}"'
+    return ""
+
+
+def _int_or_string(value: object, schema: Json, path: Path) -> Iterator[Problem]:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        yield Problem(path=path, message=f"is {_say(value)}, not a number or text")
+    elif isinstance(value, str):
+        yield from _pattern(value, schema, path)
+
+
+def _object(value: Json, schema: Json, path: Path) -> Iterator[Problem]:
+    properties = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if value.get(name) is None:
+            yield Problem(path=(*path, name), message="is missing", mend=f"add {name}")
+    for name, child in value.items():
+        if name in properties:
+            yield from check(child, properties[name], (*path, name)) if child is not None else ()
+        elif "additionalProperties" in schema:
+            yield from check(child, schema["additionalProperties"], (*path, name))
+        elif not schema.get("x-kubernetes-preserve-unknown-fields"):
+            yield _unknown(name, properties, path)
+
+
+def _unknown(name: str, properties: Json, path: Path) -> Problem:
+    close = get_close_matches(name, properties, n=1)
+    mend = f"did you mean {close[0]}?" if close else "the API server drops it; take it out"
+    return Problem(path=(*path, name), message="is not a field we know", mend=mend, severity=Severity.WARNING)
+
+
+def _array(value: list[Any], schema: Json, path: Path) -> Iterator[Problem]:
+    least, most = schema.get("minItems", 0), schema.get("maxItems")
+    if len(value) < least:
+        yield Problem(path=path, message=f"has {len(value)} items", mend=f"name at least {least}")
+    if most is not None and len(value) > most:
+        yield Problem(path=path, message=f"has {len(value)} items", mend=f"name at most {most}")
+    for index, item in enumerate(value):
+        yield from check(item, schema.get("items", {}), (*path, index))
+    yield from _unique(value, schema.get("x-kubernetes-list-map-keys", ()), path)
+
+
+def _unique(value: list[Any], keys: list[str], path: Path) -> Iterator[Problem]:
+    seen: set[tuple[object, ...]] = set()
+    for index, item in enumerate(value if keys else ()):
+        identity = tuple(item.get(key) for key in keys) if isinstance(item, dict) else ()
+        if identity in seen:
+            yield Problem(
+                path=(*path, index), message=f"repeats {', '.join(map(str, identity))}", mend="give each its own"
+            )
+        seen.add(identity)
+
+
+def _scalar(value: Any, schema: Json, path: Path) -> Iterator[Problem]:
+    allowed = schema.get("enum")
+    if allowed and value not in allowed:
+        yield Problem(path=path, message=f'is "{value}"', mend=f"write one of {', '.join(allowed)}")
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and value < low:
+        yield Problem(path=path, message=f"is {value}", mend=f"write at least {low}")
+    if high is not None and value > high:
+        yield Problem(path=path, message=f"is {value}", mend=f"write at most {high}")
+
+
+def _string(value: str, schema: Json, path: Path) -> Iterator[Problem]:
+    yield from _scalar(value, schema, path)
+    shortest, longest = schema.get("minLength", 0), schema.get("maxLength")
+    if len(value) < shortest:
+        yield Problem(path=path, message="is empty", mend="write a name")
+    if longest is not None and len(value) > longest:
+        yield Problem(path=path, message=f"has {len(value)} characters", mend=f"write at most {longest}")
+    yield from _pattern(value, schema, path)
+    if schema.get("format") == "date-time":
+        yield from _date_time(value, path)
+
+
+def _pattern(value: str, schema: Json, path: Path) -> Iterator[Problem]:
+    pattern = schema.get("pattern")
+    if pattern and not re.search(pattern, value):
+        yield Problem(path=path, message=f'is "{value}"', mend=HINTS[pattern])
+
+
+def _date_time(value: str, path: Path) -> Iterator[Problem]:
+    try:
+        aware = datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        aware = False
+    if not aware:
+        yield Problem(
+            path=path, message=f'is "{value}", not an RFC 3339 time', mend="write for instance 2026-11-15T08:00:00Z"
+        )
+
+
+_CHECKS: dict[str, Callable[[Any, Json, Path], Iterator[Problem]]] = {
+    "object": _object,
+    "array": _array,
+    "string": _string,
+}

@@ -1,0 +1,73 @@
+"""The command `penstock`. Commands are looked up in a table and loaded when they are called, so help is quick."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from penstock import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: its module in this package has `run(argv) -> int`."""
+
+    name: str
+    summary: str
+
+
+COMMANDS = (
+    Command("render", "Show every object and file that Penstock makes of manifests."),
+    Command("validate", "Check manifests: what is wrong, in which line, and how to mend it."),
+    Command("crds", "Print the CustomResourceDefinitions."),
+)
+"""In the order in which a newcomer meets them."""
+
+_EXAMPLES = """\
+Examples:
+  penstock render --sample                 see a whole cluster
+  penstock validate cluster.yaml           check before you apply
+  penstock render new/ --diff old/         review a change
+  penstock crds | kubectl apply -f -       install the kinds
+
+`penstock COMMAND --help` tells more about a command.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; the result is the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    first = words[0] if words else "--help"
+    if first in {"-h", "--help", "help"}:
+        sys.stdout.write(overview())
+        return 0
+    if first in {"-V", "--version"}:
+        sys.stdout.write(f"penstock {__version__}\n")
+        return 0
+    if first not in {command.name for command in COMMANDS}:
+        return _unknown(first)
+    try:
+        return int(import_module(f"penstock.cli.{first}").run(words[1:]))
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python would complain once more while it flushes at exit.
+        sys.stdout = None
+        return 0
+
+
+def overview() -> str:
+    """What `penstock --help` prints."""
+    width = max(len(command.name) for command in COMMANDS)
+    listed = "".join(f"  {command.name:<{width}}  {command.summary}\n" for command in COMMANDS)
+    title = "Penstock: Slurm on Kubernetes, or on one machine, with a guarded door for many tenants.\n"
+    return f"{title}\nUsage: penstock COMMAND [OPTIONS]\n\nCommands:\n{listed}\n{_EXAMPLES}"
+
+
+def _unknown(word: str) -> int:
+    from difflib import get_close_matches  # noqa: PLC0415  (only a typing mistake pays for it)
+
+    close = get_close_matches(word, [command.name for command in COMMANDS], n=1)
+    hint = f"did you mean `penstock {close[0]}`?" if close else "`penstock --help` lists the commands."
+    sys.stderr.write(f"penstock: there is no command {word!r}; {hint}\n")
+    return 2

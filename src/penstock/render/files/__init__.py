@@ -1,0 +1,1 @@
+"""Configuration files, one module per file, each a pure function from a cluster to text."""

@@ -1,0 +1,169 @@
+"""LoginSet -> the Deployment people ssh into, its Service, sshd's configuration and host keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.api.loginset import LoginSet
+from penstock.api.objects import Json
+from penstock.render import labels, names, pods, shared_root
+from penstock.render.contract import ImageContract, contract_of
+from penstock.render.files.sshd_config import HOST_KEYS, authorized_keys, login_sshd_config
+from penstock.render.inventory import Cluster
+from penstock.render.services import config_map, secret, service
+
+_APP = "login"
+_SACKD = "sackd-dir"
+_KEYS = "slurm-config"
+_HOST_KEYS = "ssh-host-keys"
+_SSH_CONFIG = "ssh-config"
+_SSSD = "sssd-conf"
+
+_INITCONF = """\
+set -e
+cp /mnt/slurm/* /mnt/etc/slurm/
+chown -R "$SLURM_UID:$SLURM_UID" /mnt/etc/slurm
+find /mnt/etc/slurm -name '*.conf' -exec chmod 644 {} +
+find /mnt/etc/slurm -name '*.key' -exec chmod 600 {} +
+"""
+
+
+def manifests(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, bytes] | None = None) -> list[Json]:
+    """Every object of a LoginSet. Host keys are made once, in the cluster; without them their Secret is bare."""
+    own = labels.component(_APP, login_set)
+    keys = labels.metadata(names.ssh_host_keys(login_set), login_set, labels=own)
+    config = labels.metadata(names.ssh_config(login_set), login_set, labels=own)
+    return [
+        _service(login_set),
+        config_map(config, configuration(login_set)),
+        secret(keys, host_keys, immutable=True),
+        deployment(cluster, login_set, host_keys),
+    ]
+
+
+def configuration(login_set: LoginSet) -> dict[str, str]:
+    """Sshd's files by name."""
+    return {"sshd_config": login_sshd_config(login_set), "authorized_keys": authorized_keys(login_set)}
+
+
+def _service(login_set: LoginSet) -> Json:
+    selector = labels.selector(_APP, login_set)
+    return service(
+        names.login(login_set), login_set, login_set.spec.service, app=_APP, port=names.SSH_PORT, selector=selector
+    )
+
+
+def deployment(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, bytes] | None) -> Json:
+    """The Deployment of the login pods."""
+    own, layers = labels.component(_APP, login_set), [login_set.spec.template.metadata]
+    annotations = {labels.DEFAULT_CONTAINER: _APP, **_hashes(cluster, login_set, host_keys)}
+    pod = labels.metadata("", login_set, layers=layers, labels=own, annotations=annotations, owners=[])
+    spec: Json = {
+        "replicas": login_set.spec.replicas,
+        "revisionHistoryLimit": 0,
+        "selector": {"matchLabels": labels.selector(_APP, login_set)},
+        "template": {
+            "metadata": {"labels": pod["labels"], "annotations": pod["annotations"]},
+            "spec": _pod(cluster, login_set),
+        },
+    }
+    if login_set.spec.strategy:
+        spec["strategy"] = login_set.spec.strategy
+    metadata = labels.metadata(names.login(login_set), login_set, layers=layers, labels=own)
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def _hashes(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, bytes] | None) -> dict[str, str | None]:
+    """authorized_keys counts too: it is mounted as a single file, which Kubernetes never updates in place."""
+    sssd = cluster.references.secret_value(cluster.namespace, login_set.spec.sssd_conf_ref)
+    return {
+        labels.SSHD_CONFIG_HASH: labels.digest(configuration(login_set)),
+        labels.SSSD_CONFIG_HASH: labels.key_digest(sssd),
+        labels.HOST_KEYS_HASH: labels.digest(host_keys) if host_keys else None,
+    }
+
+
+def _pod(cluster: Cluster, login_set: LoginSet) -> Json:
+    contract = contract_of(login_set.spec.image_contract, login_set.spec.login.get("image"))
+    service_name = names.workers_service(cluster.controller.metadata.name)
+    ours: Json = {
+        "dnsConfig": {"searches": [cluster.domain.service(service_name, cluster.namespace)]},
+        "initContainers": [_initconf(login_set, contract)]
+        if contract.supervised
+        else [_sackd(cluster, login_set, contract)],
+        "containers": [_login(cluster, login_set, contract)],
+        "volumes": _volumes(cluster, login_set, contract),
+    }
+    return pods.pod_spec(ours, login_set.spec.template.spec)
+
+
+def _login(cluster: Cluster, login_set: LoginSet, contract: ImageContract) -> Json:
+    options = {"name": "SACKD_OPTIONS", "value": f"--conf-server {cluster.conf_server}"}
+    ours: Json = {
+        **pods.image(contract, _APP, login_set.spec.login),
+        **pods.command(contract, _APP),
+        **({"env": [options]} if contract.supervised else {"args": ["-D", "-e"]}),
+        "ports": [{"name": _APP, "containerPort": names.SSH_PORT, "protocol": "TCP"}],
+        "readinessProbe": {"exec": {"command": ["test", "-S", "/run/slurm/sack.socket"]}},
+        "volumeMounts": [
+            *([pods.mount(pods.ETC, "/etc/slurm", read_only=True)] if contract.supervised else []),
+            pods.mount(_SACKD, "/run/slurm"),
+            *_ssh_mounts(),
+            *shared_root.mounts(cluster),
+        ],
+    }
+    return pods.container(_APP, ours, login_set.spec.login)
+
+
+def _ssh_mounts() -> list[Json]:
+    host_keys = [name for key in HOST_KEYS for name in (key, f"{key}.pub")]
+    files = [
+        *((_HOST_KEYS, f"/etc/ssh/{name}", name) for name in host_keys),
+        (_SSH_CONFIG, "/etc/ssh/sshd_config", "sshd_config"),
+        (_SSH_CONFIG, "/root/.ssh/authorized_keys", "authorized_keys"),
+        (_SSSD, "/etc/sssd/sssd.conf", "sssd.conf"),
+    ]
+    return [pods.mount(volume, path, sub_path=name, read_only=True) for volume, path, name in files]
+
+
+def _sackd(cluster: Cluster, login_set: LoginSet, contract: ImageContract) -> Json:
+    """Sackd as a sidecar of its own: it holds the key, which sessions of users must not see."""
+    ours: Json = {
+        **pods.image(contract, _APP, login_set.spec.login),
+        **pods.command(contract, "sackd"),
+        "args": ["-D", "--conf-server", cluster.conf_server],
+        "restartPolicy": "Always",
+        "securityContext": pods.run_as(contract.slurm_uid),
+        "volumeMounts": [pods.mount(_KEYS, "/etc/slurm", read_only=True), pods.mount(_SACKD, "/run/slurm")],
+    }
+    return pods.container("sackd", ours, {})
+
+
+def _initconf(login_set: LoginSet, contract: ImageContract) -> Json:
+    ours: Json = {
+        **pods.image(contract, "initconf", login_set.spec.initconf),
+        "command": ["sh", "-c", _INITCONF],
+        "env": [{"name": "SLURM_USER", "value": "slurm"}, {"name": "SLURM_UID", "value": str(contract.slurm_uid)}],
+        "volumeMounts": [pods.mount(pods.ETC, "/mnt/etc/slurm"), pods.mount(_KEYS, "/mnt/slurm", read_only=True)],
+    }
+    return pods.container("initconf", ours, login_set.spec.initconf)
+
+
+def _volumes(cluster: Cluster, login_set: LoginSet, contract: ImageContract) -> list[Json]:
+    key = pods.from_secret(cluster.controller.spec.slurm_key_ref, "slurm.key")
+    sssd = pods.from_secret(login_set.spec.sssd_conf_ref, "sssd.conf")
+    return [
+        *([pods.memory(pods.ETC)] if contract.supervised else []),
+        pods.memory(_SACKD),
+        pods.projected(_KEYS, [key], mode=0o600 if contract.supervised else 0o440),
+        pods.projected(_HOST_KEYS, [_host_key_source(login_set)], mode=0o600),
+        pods.projected(_SSH_CONFIG, [{"configMap": {"name": names.ssh_config(login_set)}}], mode=0o600),
+        pods.projected(_SSSD, [sssd], mode=0o600),
+        *shared_root.volumes(cluster),
+    ]
+
+
+def _host_key_source(login_set: LoginSet) -> Json:
+    private = [{"key": key, "path": key, "mode": 0o600} for key in HOST_KEYS]
+    public = [{"key": f"{key}.pub", "path": f"{key}.pub", "mode": 0o644} for key in HOST_KEYS]
+    return {"secret": {"name": names.ssh_host_keys(login_set), "items": [*private, *public]}}

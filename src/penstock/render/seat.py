@@ -1,0 +1,32 @@
+"""A seat: one place of a NodeSet, the same whichever pod sits in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.api.nodeset import NodeSet
+from penstock.render import names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """One place of a NodeSet: which worker a pod is."""
+
+    pod_name: str | None
+    """None in DaemonSet mode, where the API server makes the name."""
+    key: str
+    """What tells this worker's claims apart: the padded ordinal, or the Slurm node's name."""
+    slurm_node: str | None
+    """None when the machine, and with it the name, is not known yet."""
+
+
+def seat(node_set: NodeSet, ordinal: int) -> Seat:
+    """The seat of an ordinal in StatefulSet mode. On the host's network the machine's name is the Slurm node's."""
+    on_host = bool(node_set.spec.template.spec.get("hostNetwork"))
+    key, node = names.padded(node_set, ordinal), None if on_host else names.slurm_node(node_set, ordinal)
+    return Seat(pod_name=names.worker(node_set, ordinal), key=key, slurm_node=node)
+
+
+def machine_seat(slurm_node: str | None) -> Seat:
+    """The seat on a machine in DaemonSet mode."""
+    return Seat(pod_name=None, key=slurm_node or "", slurm_node=slurm_node)

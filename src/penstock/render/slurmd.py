@@ -1,0 +1,116 @@
+"""The slurmd container of a worker: its arguments, rights and last words."""
+
+from __future__ import annotations
+
+import shlex
+
+from penstock.api.nodeset import NodeSet, Registration
+from penstock.api.objects import Json
+from penstock.render import names, pods, shared_root
+from penstock.render.contract import V25_11, ImageContract, contract_of, version_of
+from penstock.render.files.cgroup_conf import is_unprivileged
+from penstock.render.inventory import Cluster
+from penstock.render.resources import WorkerResources, resources_of
+from penstock.render.seat import Seat
+from penstock.slurm import conf
+
+_APP = "slurmd"
+SSH_CONFIG = "ssh-config"
+SSSD = "sssd-conf"
+_PRIVILEGED: Json = {"privileged": True, "capabilities": {"add": ["BPF", "NET_ADMIN", "SYS_ADMIN", "SYS_NICE"]}}
+# The smallest set with which slurmd starts steps as other users and pins them to CPUs.
+_UNPRIVILEGED: Json = {
+    "privileged": False,
+    "capabilities": {
+        "drop": ["ALL"],
+        "add": ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID", "SYS_NICE"],
+    },
+}
+
+
+def container(cluster: Cluster, node_set: NodeSet, one: Seat) -> Json:
+    """The main container of a worker."""
+    spec, contract = node_set.spec, contract_for(node_set)
+    ssh_port = (
+        [{"name": "ssh", "containerPort": names.SSH_PORT, "protocol": "TCP"}] if _runs_sshd(node_set, contract) else []
+    )
+    new_enough = (cluster.release or version_of(spec.slurmd.get("image"))) >= V25_11
+    ours: Json = {
+        **pods.image(contract, _APP, spec.slurmd),
+        **pods.command(contract, _APP),
+        "args": _arguments(cluster, node_set, contract),
+        **({"env": _supervised_environment(resources_of(node_set))} if contract.supervised else {}),
+        "ports": [{"name": _APP, "containerPort": names.SLURMD_PORT, "protocol": "TCP"}, *ssh_port],
+        **(pods.http_probes(_APP, ready="/readyz") if new_enough else pods.tcp_probes(_APP)),
+        "securityContext": _UNPRIVILEGED if is_unprivileged(spec.slurmd) else _PRIVILEGED,
+        **_pre_stop(contract, one),
+        "volumeMounts": [
+            pods.mount(pods.ETC, "/etc/slurm", read_only=True),
+            *pods.log_mount(contract),
+            *(ssh_mounts() if _runs_sshd(node_set, contract) else []),
+            *shared_root.mounts(cluster),
+        ],
+    }
+    return pods.container(_APP, ours, spec.slurmd)
+
+
+def contract_for(node_set: NodeSet) -> ImageContract:
+    """The conventions of a NodeSet's image."""
+    return contract_of(node_set.spec.image_contract, node_set.spec.slurmd.get("image"))
+
+
+def _runs_sshd(node_set: NodeSet, contract: ImageContract) -> bool:
+    return contract.supervised and node_set.spec.ssh is not None and node_set.spec.ssh.enabled
+
+
+def _arguments(cluster: Cluster, node_set: NodeSet, contract: ImageContract) -> list[str]:
+    server = ["--conf-server", cluster.conf_server]
+    if node_set.spec.registration is Registration.STATIC:
+        return server if contract.supervised else ["-D", *server]
+    parameters = node_parameters(node_set)
+    if contract.supervised:
+        # Their entry point passes arguments through a shell, and knows the topology only when it runs. An empty
+        # Topology= would keep the node from registering (Slinky #261), so the word appears only with a value.
+        topology = '"${SLINKY_TOPOLOGY:+ Topology=$SLINKY_TOPOLOGY}"'
+        return ["-Z", *server, "--conf", _single_quoted(parameters) + topology]
+    # Kubernetes would expand $(NAME) in arguments: what a person wrote is meant as it stands.
+    return ["-D", "-Z", *server, "--conf", parameters.replace("$(", "$$(")]
+
+
+def _single_quoted(text: str) -> str:
+    quoted = shlex.quote(text)
+    return quoted if quoted.startswith("'") else f"'{quoted}'"
+
+
+def node_parameters(node_set: NodeSet) -> str:
+    """What a dynamic node says of itself."""
+    resources = resources_of(node_set)
+    features = ",".join(resources.features(node_set))
+    return conf.line(("Features", features), *sorted(resources.node_parameters(), key=lambda pair: pair[0].lower()))
+
+
+def _supervised_environment(resources: WorkerResources) -> list[Json]:
+    topology = {"fieldRef": {"fieldPath": "metadata.annotations['topology.slinky.slurm.net/spec']"}}
+    return [
+        {"name": "SLINKY_TOPOLOGY", "valueFrom": topology},
+        {"name": "POD_CPUS", "value": str(resources.cpus or 0)},
+        {"name": "POD_MEMORY", "value": str(resources.memory_mib or 0)},
+    ]
+
+
+def _pre_stop(contract: ImageContract, one: Seat) -> Json:
+    """Slurmd does not sign off by itself; without this slurmctld waits a minute before it misses the node."""
+    reason = "Reason=slurm-operator: the worker's pod ends"
+    if contract.supervised or one.slurm_node is None:
+        script = f'exec scontrol update NodeName="$(hostname)" State=DOWN "{reason}"'
+        return {"lifecycle": {"preStop": {"exec": {"command": ["/usr/bin/sh", "-c", script]}}}}
+    update = ["/usr/bin/scontrol", "update", f"NodeName={one.slurm_node}", "State=DOWN", reason]
+    return {"lifecycle": {"preStop": {"exec": {"command": update}}}}
+
+
+def ssh_mounts() -> list[Json]:
+    """How sshd finds its configuration and SSSD's."""
+    return [
+        pods.mount(SSH_CONFIG, "/etc/ssh/sshd_config", sub_path="sshd_config", read_only=True),
+        pods.mount(SSSD, "/etc/sssd/sssd.conf", sub_path="sssd.conf", read_only=True),
+    ]

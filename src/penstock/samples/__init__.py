@@ -1,0 +1,1 @@
+"""Manifests that come with the package."""

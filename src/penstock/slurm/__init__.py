@@ -1,0 +1,1 @@
+"""All that knows Slurm: its configuration language, host lists, states, reasons, formats and tokens. No I/O."""
