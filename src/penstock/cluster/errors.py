@@ -1,0 +1,56 @@
+"""What can go wrong at the port, by what the caller can do about it.
+
+```
+ClusterError
+├── Unreachable          the cluster did not answer: state is unknown; wait and try again
+│   └── Overloaded       it asked us to wait; says how long
+├── NotFound             the object is not there
+├── AlreadyExists        an object of that name is there
+├── Conflict             somebody changed it meanwhile: read again, decide again
+├── Expired              the history asked for is gone: list again
+├── Forbidden            we may not: a person has to give the right
+└── Refused              the request is wrong: show its words to the person
+```
+"""
+
+from __future__ import annotations
+
+
+class ClusterError(Exception):
+    """Something went wrong between us and the cluster."""
+
+
+class Unreachable(ClusterError):
+    """The cluster did not answer, or broke off: whether the request took effect is unknown."""
+
+
+class Overloaded(Unreachable):
+    """The cluster asked us to come back later."""
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class NotFound(ClusterError):
+    """The object is not there."""
+
+
+class AlreadyExists(ClusterError):
+    """An object of that name is there already."""
+
+
+class Conflict(ClusterError):
+    """The object is not as the request assumed: another version, another uid, fields of another manager."""
+
+
+class Expired(ClusterError):
+    """The history behind this resource version is gone; list again."""
+
+
+class Forbidden(ClusterError):
+    """We are not known, or may not do this."""
+
+
+class Refused(ClusterError):
+    """The request itself is wrong; the message is the cluster's own."""
