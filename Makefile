@@ -1,0 +1,54 @@
+# Thin on purpose: a verb of more than three lines is a program in tools/.
+PYTHON ?= python3
+PREPARE = $(PYTHON) tools/prepare.py
+CHECK = .venv/bin/python tools/check.py
+COMPILE = .venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	--generate-hashes --no-annotate --custom-compile-command 'make lock'
+
+.DEFAULT_GOAL := help
+.PHONY: help up test install lint types unit bench lock crds golden clean python runtime dev
+
+help: ## list these verbs
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+
+up: runtime ## show what Penstock makes of its sample cluster (later: run it on this machine)
+	@.venv/bin/penstock render --sample
+	@echo 'Above: every object and file of the sample cluster. Nothing was started: running it here comes with `penstock up`.'
+
+test: dev ## every check: style, types, layers, unit, wheel, and the real Slurm
+	@$(CHECK)
+
+install: runtime ## just .venv/bin/penstock
+
+lint: dev ## style and layers (ruff, import-linter)
+	@$(CHECK) ruff format layers
+
+types: dev ## mypy --strict
+	@$(CHECK) types
+
+unit: dev ## the unit tests, seconds
+	@$(CHECK) unit
+
+bench: dev ## how fast: rendering, start of the command
+	@.venv/bin/python bench/bench.py
+
+crds: runtime ## write the CRDs anew into charts/
+	@.venv/bin/penstock crds --directory charts/slurm-operator/crds
+
+golden: dev ## write the golden files of the tests anew
+	@.venv/bin/python tools/golden.py
+
+lock: python ## renew requirements/*.txt from pyproject.toml and requirements/build.in
+	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet --upgrade uv
+	$(COMPILE) -o requirements/build.txt requirements/build.in && $(COMPILE) -o requirements/runtime.txt pyproject.toml
+	$(COMPILE) -o requirements/dev.txt pyproject.toml requirements/build.in --group dev
+
+clean: ## remove what was made here; the image cache outside the tree stays
+	rm -rf .venv .venv-lock .make dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +
+
+runtime dev: python
+	@$(PREPARE) $@
+
+python:
+	@command -v $(PYTHON) >/dev/null || { echo 'Installing python3'; apt-get -qq update && apt-get -qq install python3-venv >/dev/null; }

@@ -1,0 +1,1 @@
+"""Folders by promise: unit, package, real_slurm."""

@@ -1,0 +1,1 @@
+"""What the real Slurm says of what Penstock renders."""

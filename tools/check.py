@@ -1,0 +1,150 @@
+"""Every check of the repository, one step after the other: what `make test` runs.
+
+    .venv/bin/python tools/check.py             all steps, with the real Slurm
+    .venv/bin/python tools/check.py types unit  only these
+
+Root file systems for the real Slurm are built in the background meanwhile. The first step that fails ends the run. The
+table at the end says where the time went, and the last lines are the closing lines of the test tiers.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import prepare
+from steps import ROOT, ToolError, exit_code, step
+
+BIN = Path(sys.executable).parent
+PYTEST = ("python", "-m", "pytest")
+STEPS = {
+    "ruff": ("ruff", "check"),
+    "format": ("ruff", "format", "--check"),
+    "types": ("mypy",),
+    "layers": ("lint-imports",),
+    "unit": (*PYTEST, "tests/unit", "--durations=5"),
+    "package": (*PYTEST, "tests/package"),
+    "slurm": (*PYTEST, "tests/real_slurm", "--durations=3"),
+}
+DEBIAN_PACKAGES = ("iproute2", "mmdebstrap", "mount", "util-linux")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a step ended."""
+
+    name: str
+    code: int
+    seconds: float
+    last_line: str
+
+
+def check(names: Sequence[str]) -> None:
+    """Run the steps in their order, print the table, and raise when one has failed."""
+    results = []
+    with root_filesystems(needed="slurm" in names) as builds:
+        for name in names:
+            if name == "slurm":
+                await_builds(builds)
+            results.append(perform(name))
+            if results[-1].code:
+                break
+    print_table(results)
+    if results[-1].code:
+        raise ToolError(f"{results[-1].name} failed; what it said is above. Once mended: make test")
+    for result in results:
+        if STEPS[result.name][:3] == PYTEST:
+            print(result.last_line)
+
+
+@contextmanager
+def root_filesystems(*, needed: bool) -> Iterator[dict[str, "subprocess.Popen[str]"]]:
+    """Start building the real Slurm of every suite; whatever happens, nothing is left running."""
+    builds: dict[str, subprocess.Popen[str]] = {}
+    if needed:
+        if os.geteuid() != 0:
+            raise ToolError(
+                "the real Slurm needs root (namespaces, mounts): run make test as root; make unit needs none"
+            )
+        prepare.apt(DEBIAN_PACKAGES)
+        suites = tomllib.loads((ROOT / "images/slurm.toml").read_text())["suites"]
+        builds = {suite: start_build(suite) for suite in suites}
+    try:
+        yield builds
+    finally:
+        for build in builds.values():
+            build.terminate()
+            build.wait()
+
+
+def start_build(suite: str) -> "subprocess.Popen[str]":
+    """Build a root file system aside; what it says is read when it is needed."""
+    command = [sys.executable, str(ROOT / "tools/rootfs.py"), suite]
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def await_builds(builds: dict[str, "subprocess.Popen[str]"]) -> None:
+    """Wait for the root file systems, which usually are there by now."""
+    print("\n== rootfs: the real Slurm's root file systems", flush=True)
+    for suite, build in builds.items():
+        with step(f"Debian {suite}"):
+            said, _ = build.communicate()
+            if build.returncode:
+                raise ToolError(f"no root file system of {suite}:\n{said}")
+
+
+def perform(name: str) -> Result:
+    """Run one step and pass its output on as it comes."""
+    program, *arguments = STEPS[name]
+    print(f"\n== {name}: {' '.join(STEPS[name])}", flush=True)
+    started = time.monotonic()
+    # A pipe is no terminal; but the person may have one.
+    env = {**os.environ, "PYTHONUNBUFFERED": "1", **({"FORCE_COLOR": "1"} if sys.stdout.isatty() else {})}
+    reading, writing = os.pipe()
+    running = subprocess.Popen(
+        [BIN / program, *arguments], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing
+    )
+    os.close(writing)
+    last_line = pass_on(reading)
+    return Result(name, running.wait(), time.monotonic() - started, last_line)
+
+
+def pass_on(reading: int) -> str:
+    """Print what comes through a pipe without waiting for whole lines, and return its last line."""
+    end = b""
+    with os.fdopen(reading, "rb", buffering=0) as output:
+        while chunk := output.read(65536):
+            sys.stdout.buffer.write(chunk)
+            sys.stdout.flush()
+            end = (end + chunk)[-4096:]
+    return end.decode(errors="replace").rstrip().rpartition("\n")[2]
+
+
+def print_table(results: Sequence[Result]) -> None:
+    """Show every step with its seconds."""
+    print()
+    for result in results:
+        print(f"  {result.name:<10}{result.seconds:7.1f} s  {'failed' if result.code else 'ok'}")
+    print(f"  {'together':<10}{sum(result.seconds for result in results):7.1f} s\n", flush=True)
+
+
+def main() -> None:
+    """Read the command line and check."""
+    parser = argparse.ArgumentParser(description="Check the repository.")
+    parser.add_argument("steps", nargs="*", metavar="STEP", help=f"all when none is named; of {', '.join(STEPS)}")
+    chosen = parser.parse_args().steps
+    if unknown := [name for name in chosen if name not in STEPS]:
+        parser.error(f"no such step: {', '.join(unknown)}; there are {', '.join(STEPS)}")
+    check(chosen or list(STEPS))
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code("check", main))
