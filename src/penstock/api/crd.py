@@ -7,7 +7,8 @@ import copy
 from penstock.api.kinds import GROUP, VERSION, Column, KindInfo
 from penstock.api.objects import Json
 from penstock.api.problems import Path
-from penstock.api.rules import RULES, TRANSITIONS, Rule, Transition
+from penstock.api.rule import Rule, Transition
+from penstock.api.rules import RULES, TRANSITIONS
 from penstock.api.schema import schema_of
 
 _META_FIELDS: Json = {
@@ -31,14 +32,20 @@ def crd(info: KindInfo) -> Json:
 def object_schema(info: KindInfo) -> Json:
     """The schema of a whole object of the kind, with its rules."""
     schema = copy.deepcopy(schema_of(info.struct))
-    properties = _META_FIELDS | {name: schema["properties"][name] for name in ("spec", "status")}
-    if info.required_status:
-        properties["status"]["required"] = list(info.required_status)
+    properties = _META_FIELDS | {"spec": schema["properties"]["spec"], "status": _status(info, schema)}
     rules: list[Rule | Transition] = [*RULES[info.struct], *TRANSITIONS[info.struct]]
     for rule in rules:
         node = _at(properties["spec"], rule.at)
         node.setdefault("x-kubernetes-validations", []).append({"rule": rule.cel, "message": rule.message})
-    return {"type": "object", "description": schema["description"], "properties": properties}
+    return {"type": "object", "description": schema["description"], "properties": properties, "required": ["spec"]}
+
+
+def _status(info: KindInfo, schema: Json) -> Json:
+    """A status has no defaults: they would claim what nobody has seen."""
+    status: Json = schema["properties"]["status"]
+    for field in status["properties"].values():
+        field.pop("default", None)
+    return status | ({"required": list(info.required_status)} if info.required_status else {})
 
 
 def _names(info: KindInfo) -> Json:

@@ -10,8 +10,15 @@ HOSTNAME_PREFIX = r"^([a-z0-9]([-a-z0-9.]*)?)?$"
 CLUSTER_NAME = r"^[a-zA-Z0-9_-]+$"
 SLURM_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 ABSOLUTE_PATH = r"^/[A-Za-z0-9._/-]+$"
-NODE_PARAMETERS = r"^\s*([A-Za-z][A-Za-z0-9_]*=[^\s]+(\s+|$))*$"
+NODE_PARAMETERS = r"^[ \t\r\n]*([A-Za-z][A-Za-z0-9_]*=[^ \t\r\n]+([ \t\r\n]+|$))*$"
 ONE_LINE = r"^[^\n\r]*$"
+TIME = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+NAMESPACE = rf"^{_LABEL}$"
+OBJECT_NAME = rf"^{_LABEL}(\.{_LABEL})*$"
+LABEL_VALUE = r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"
+LABEL_KEY = rf"^({_LABEL}(\.{_LABEL})*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?$"
+FILE_KEY = r"^[-._a-zA-Z0-9]+$"
 
 HINTS = {
     QUANTITY: "write a number with a unit, for instance 500m, 4 or 100Gi",
@@ -23,5 +30,11 @@ HINTS = {
     SLURM_NAME: "write letters, digits, _, - and ., beginning with a letter or digit",
     ABSOLUTE_PATH: "write an absolute path, for instance /mnt/shared-root",
     NODE_PARAMETERS: "write Key=Value items with blanks between them, for instance Gres=gpu:4 Weight=10",
-    ONE_LINE: "write it on one line",
+    ONE_LINE: "write it on one line, without a line break at its end (in YAML: >- instead of |)",
+    TIME: "write an RFC 3339 time, for instance 2026-11-15T08:00:00Z",
+    NAMESPACE: "write lower-case letters, digits and -, beginning and ending with a letter or digit",
+    OBJECT_NAME: "write lower-case letters, digits, - and ., beginning and ending with a letter or digit",
+    LABEL_VALUE: "write letters, digits, -, _ and ., beginning and ending with a letter or digit",
+    LABEL_KEY: "write letters, digits, -, _ and ., if need be after a prefix such as example.com/",
+    FILE_KEY: "write letters, digits, -, _ and .",
 }

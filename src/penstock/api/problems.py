@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+_LONGEST = 80
+
 Path = tuple[str | int, ...]
 """The way to a field: ("spec", "volumeClaimTemplates", 0, "metadata")."""
 
@@ -25,6 +27,12 @@ class Problem:
     mend: str = ""
     severity: Severity = Severity.ERROR
 
+    @classmethod
+    def of(cls, path: Path, sentence: str) -> Problem:
+        """A problem from one sentence, `what is wrong; how to mend it`, as rules and Slurm's language tell it."""
+        message, _, mend = sentence.rpartition("; ")
+        return cls(path=path, message=message or mend, mend=mend if message else "")
+
     def __str__(self) -> str:
         where = f"{dotted(self.path)}: " if self.path else ""
         return f"{where}{self.message}" + (f"; {self.mend}" if self.mend else "")
@@ -36,6 +44,12 @@ def dotted(path: Path) -> str:
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text
+
+
+def quoted(text: str) -> str:
+    """A text somebody wrote, fit for a line of a report: nothing in it breaks the line, and it is not endless."""
+    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    return '"' + "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in shown) + '"'
 
 
 def errors(problems: list[Problem]) -> list[Problem]:

@@ -18,7 +18,8 @@ _SUFFIXES = {
     **{suffix: Decimal(1024) ** power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)},
 }
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)")
-_UNIT_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_LONGEST = 2**63 - 1  # nanoseconds, about 292 years: what Go, and so the API server, can hold
 _PERCENT = re.compile(r"([0-9]{1,3})%")
 
 
@@ -58,7 +59,7 @@ class Quantity(_Written):
     @classmethod
     def parse(cls, value: str | float) -> Quantity:
         """Read a quantity as the Kubernetes API does."""
-        text = str(value).strip()
+        text = str(value)
         match = _QUANTITY.fullmatch(text)
         if match is None or ((match[2] or "") not in _SUFFIXES and not (match[2] or "").lower().startswith("e")):
             raise ScalarError(f'"{text}" is not a quantity; write a number with a unit, for instance 500m, 4 or 100Gi')
@@ -87,16 +88,16 @@ class Duration(_Written):
     @classmethod
     def parse(cls, value: str) -> Duration:
         """Read a Go duration; a bare number other than zero has no unit and is refused."""
-        text = str(value).strip()
-        if text == "0":
-            return cls(timedelta(), text)
-        parts = list(_DURATION_PART.finditer(text))
-        if not parts or "".join(part[0] for part in parts) != text:
-            raise ScalarError(f'"{text}" is not a duration; write for instance 90s, 30m or 1h30m')
-        try:
-            return cls(timedelta(seconds=sum(float(part[1]) * _UNIT_SECONDS[part[2]] for part in parts)), text)
-        except OverflowError as problem:
-            raise ScalarError(f'"{text}" is longer than time can be; write for instance 30m or 24h') from problem
+        if value == "0":
+            return cls(timedelta(), value)
+        parts = list(_DURATION_PART.finditer(value))
+        if not parts or "".join(part[0] for part in parts) != value:
+            raise ScalarError(f'"{value}" is not a duration; write for instance 90s, 30m or 1h30m')
+        nanoseconds = sum(int(Decimal(part[1]) * _NANOSECONDS[part[2]]) for part in parts)
+        if nanoseconds > _LONGEST:
+            raise ScalarError(f'"{value}" is longer than 292 years; write for instance 30m or 24h')
+        # Rounded down, never up: 59.9999999s is not yet a minute.
+        return cls(timedelta(microseconds=nanoseconds // 1000), value)
 
     @property
     def seconds(self) -> float:
@@ -115,7 +116,7 @@ class IntOrPercent(_Written):
         """Read what Kubernetes calls an int-or-string."""
         if isinstance(value, int):
             return cls(value, str(value))
-        match = _PERCENT.fullmatch(value.strip())
+        match = _PERCENT.fullmatch(value)
         if match is None:
             raise ScalarError(f'"{value}" is neither a count nor a percentage; write for instance 1 or 25%')
         return cls(f"{int(match[1])}%", value)

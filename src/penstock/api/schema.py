@@ -43,7 +43,8 @@ def _object(part: type[Part]) -> Json:
 
 def _field(field: types.Field) -> Json:
     schema = _type(field.type)
-    default = _scalar_default(field.default)
+    typed = "type" in schema or "x-kubernetes-int-or-string" in schema
+    default = _scalar_default(field.default) if typed else None
     return schema if default is None else schema | {"default": default}
 
 
@@ -51,7 +52,7 @@ def _scalar_default(default: object) -> object:
     """Defaults of leaves only: a default of a whole object would be stored into every manifest that lacks it."""
     wire = encode_scalar(default) if isinstance(default, Duration | IntOrPercent | Quantity) else default
     wire = wire.value if isinstance(wire, Enum) else wire
-    return wire if isinstance(wire, bool | int | float) or (isinstance(wire, str) and wire) else None
+    return wire if isinstance(wire, bool | int | float | str) else None
 
 
 def _type(kind: types.Type) -> Json:
@@ -96,7 +97,7 @@ _TRANSLATIONS: list[tuple[type, Callable[[Any], Json]]] = [
     (types.IntType, _integer),
     (types.FloatType, lambda _: {"type": "number"}),
     (types.StrType, _string),
-    (types.DateTimeType, lambda _: {"type": "string", "format": "date-time"}),
+    (types.DateTimeType, lambda _: {"type": "string", "format": "date-time", "pattern": patterns.TIME}),
     (types.EnumType, _enum),
     (types.ListType, lambda kind: {"type": "array", "items": _type(kind.item_type)}),
     (types.DictType, _map),

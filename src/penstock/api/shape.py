@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock.api.objects import Json
 from penstock.api.patterns import HINTS
-from penstock.api.problems import Path, Problem, Severity
+from penstock.api.problems import Path, Problem, Severity, quoted
 
 _TYPE_NAMES = {
     "string": "text",
@@ -42,16 +42,19 @@ def check(value: object, schema: Json, path: Path = ()) -> Iterator[Problem]:
     wanted = schema.get("type")
     if wanted is None:
         return
+    if _too_large(value):
+        yield Problem(path=path, message=f"is {value}, more than 64 bits hold", mend="write a smaller number")
+        return
     if not isinstance(value, _PYTHON_TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean"):
-        yield Problem(
-            path=path, message=f"is {_say(value)}, not {_TYPE_NAMES[wanted]}", mend=_quote_hint(value, wanted)
-        )
+        yield Problem(path=path, message=f"is {_say(value)}", mend=_mend(value, wanted))
         return
     yield from _CHECKS.get(wanted, _scalar)(value, schema, path)
 
 
 def without_nulls(value: Any, schema: Json) -> Any:
     """Drop explicit nulls from fields we know, as the API server does; raw pod fields keep theirs."""
+    if isinstance(value, dict) and "additionalProperties" in schema:
+        return {k: without_nulls(v, schema["additionalProperties"]) for k, v in value.items() if v is not None}
     if isinstance(value, dict) and "properties" in schema:
         known = schema["properties"]
         return {k: without_nulls(v, known.get(k, {})) for k, v in value.items() if v is not None or k not in known}
@@ -65,18 +68,28 @@ def _say(value: object) -> str:
         return "empty"
     if isinstance(value, dict | list):
         return _TYPE_NAMES["object" if isinstance(value, dict) else "array"]
-    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return quoted(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _quote_hint(value: object, wanted: str) -> str:
+def _mend(value: object, wanted: str) -> str:
+    """What to write instead; often YAML only took a text for something else, or the other way round."""
     if wanted == "string" and isinstance(value, bool | int | float):
-        return f'put it in quotes: "{value}"'
-    return ""
+        return f'put it in quotes: "{_say(value)}"'
+    if wanted == "integer" and isinstance(value, str) and re.fullmatch("-?[0-9]+", value):
+        return f"take off the quotes: {value}"
+    if wanted == "boolean" and isinstance(value, str) and value.lower() in {"true", "false", "yes", "no"}:
+        return f"take off the quotes: {value.lower()}"
+    return f"write {_TYPE_NAMES[wanted]}"
+
+
+def _too_large(value: object) -> bool:
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def _int_or_string(value: object, schema: Json, path: Path) -> Iterator[Problem]:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        yield Problem(path=path, message=f"is {_say(value)}, not a number or text")
+    if isinstance(value, bool) or not isinstance(value, int | str) or _too_large(value):
+        mend = _mend(value, "string") if isinstance(value, float) else HINTS[schema["pattern"]]
+        yield Problem(path=path, message=f"is {_say(value)}", mend=mend)
     elif isinstance(value, str):
         yield from _pattern(value, schema, path)
 
@@ -116,6 +129,8 @@ def _unique(value: list[Any], keys: list[str], path: Path) -> Iterator[Problem]:
     seen: set[tuple[object, ...]] = set()
     for index, item in enumerate(value if keys else ()):
         identity = tuple(item.get(key) for key in keys) if isinstance(item, dict) else ()
+        if not identity or not all(isinstance(part, str) for part in identity):
+            continue  # said already: it lacks a key, or its key is no text
         if identity in seen:
             yield Problem(
                 path=(*path, index), message=f"repeats {', '.join(map(str, identity))}", mend="give each its own"
@@ -126,12 +141,17 @@ def _unique(value: list[Any], keys: list[str], path: Path) -> Iterator[Problem]:
 def _scalar(value: Any, schema: Json, path: Path) -> Iterator[Problem]:
     allowed = schema.get("enum")
     if allowed and value not in allowed:
-        yield Problem(path=path, message=f'is "{value}"', mend=f"write one of {', '.join(allowed)}")
+        yield Problem(path=path, message=f"is {_say(value)}", mend=_one_of(value, allowed))
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is not None and value < low:
         yield Problem(path=path, message=f"is {value}", mend=f"write at least {low}")
     if high is not None and value > high:
         yield Problem(path=path, message=f"is {value}", mend=f"write at most {high}")
+
+
+def _one_of(value: str, allowed: list[str]) -> str:
+    same = [one for one in allowed if one.lower() == value.lower()]
+    return f"write {same[0]}" if same else f"write one of {', '.join(allowed)}"
 
 
 def _string(value: str, schema: Json, path: Path) -> Iterator[Problem]:
@@ -141,26 +161,27 @@ def _string(value: str, schema: Json, path: Path) -> Iterator[Problem]:
         yield Problem(path=path, message="is empty", mend="write a name")
     if longest is not None and len(value) > longest:
         yield Problem(path=path, message=f"has {len(value)} characters", mend=f"write at most {longest}")
-    yield from _pattern(value, schema, path)
-    if schema.get("format") == "date-time":
-        yield from _date_time(value, path)
+    problems = list(_pattern(value, schema, path))
+    yield from problems
+    if schema.get("format") == "date-time" and not problems and not _on_the_calendar(value):
+        yield Problem(
+            path=path, message=f"is {quoted(value)}, which no calendar has", mend="check the day and the hour"
+        )
+
+
+def _on_the_calendar(value: str) -> bool:
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _pattern(value: str, schema: Json, path: Path) -> Iterator[Problem]:
     pattern = schema.get("pattern")
-    if pattern and not re.search(pattern, value):
-        yield Problem(path=path, message=f'is "{value}"', mend=HINTS[pattern])
-
-
-def _date_time(value: str, path: Path) -> Iterator[Problem]:
-    try:
-        aware = datetime.fromisoformat(value).tzinfo is not None
-    except ValueError:
-        aware = False
-    if not aware:
-        yield Problem(
-            path=path, message=f'is "{value}", not an RFC 3339 time', mend="write for instance 2026-11-15T08:00:00Z"
-        )
+    # Not `search`: for Python a $ also stands before a last line break, for the API server only at the end.
+    if pattern and not re.fullmatch(pattern, value):
+        yield Problem(path=path, message=f"is {quoted(value)}", mend=HINTS[pattern])
 
 
 _CHECKS: dict[str, Callable[[Any, Json, Path], Iterator[Problem]]] = {

@@ -6,21 +6,32 @@ All problems are found at once; an object with errors is never used in part.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 import msgspec
 
-from penstock.api import shape
+from penstock.api import metadata, shape
 from penstock.api.checks import check_meaning
 from penstock.api.crd import object_schema
 from penstock.api.kinds import API_VERSION, BY_NAME, GROUP, Kind, KindInfo
 from penstock.api.objects import Json
-from penstock.api.problems import Problem, errors
+from penstock.api.problems import Problem, Severity, errors, quoted
 from penstock.api.rules import RULES, TRANSITIONS
-from penstock.api.scalars import ScalarError, decode_scalar
+from penstock.api.scalars import decode_scalar
 from penstock.api.spellings import normalised
+
+_TYPE_WORDS = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a map",
+    "null": "empty",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +56,11 @@ def examine(value: Json) -> Verdict:
     if isinstance(info, Problem):
         return Verdict(None, [info])
     schema = _schema(info)
-    value = shape.without_nulls(normalised(value), schema)
-    problems = [*_metadata_problems(value), *shape.check(value, schema)]
+    value = {"metadata": {}, "spec": {}} | shape.without_nulls(normalised(value), schema)
+    value, problems = _without_bad_status(value, schema)
+    problems += shape.check(value, schema)
+    if isinstance(value["metadata"], dict):
+        problems += metadata.check_keys(value["metadata"])
     if errors(problems):
         return Verdict(None, problems)
     return _decoded(value, info, problems)
@@ -54,7 +68,22 @@ def examine(value: Json) -> Verdict:
 
 @cache
 def _schema(info: KindInfo) -> Json:
-    return object_schema(info)
+    schema = object_schema(info)
+    schema["properties"]["metadata"] = metadata.SCHEMA
+    return schema
+
+
+def _without_bad_status(value: Json, schema: Json) -> tuple[Json, list[Problem]]:
+    """A status in a manifest does not count, so it cannot spoil the object: the API server drops it as well."""
+    if "status" not in value or not list(shape.check(value["status"], schema["properties"]["status"])):
+        return value, []
+    aside = Problem(
+        path=("status",),
+        message="is not as the operator writes it and is left aside",
+        mend="take it out",
+        severity=Severity.WARNING,
+    )
+    return {key: field for key, field in value.items() if key != "status"}, [aside]
 
 
 def decode(value: Json) -> Kind:
@@ -68,19 +97,17 @@ def decode(value: Json) -> Kind:
 def examine_change(old: Kind, new: Kind) -> list[Problem]:
     """What of a change the API server would refuse."""
     rules = TRANSITIONS[type(new)]
-    return [
-        Problem(path=("spec", *rule.field), message=rule.message)
-        for rule in rules
-        if not rule.holds(old.spec, new.spec)
-    ]
+    return [Problem.of(("spec", *rule.field), rule.message) for rule in rules if not rule.holds(old.spec, new.spec)]
 
 
 def _info(value: Json) -> KindInfo | Problem:
     version, name = value.get("apiVersion"), value.get("kind")
     if version != API_VERSION:
-        return Problem(path=("apiVersion",), message=f'is "{version}"', mend=f"write {API_VERSION}")
-    if name not in BY_NAME:
-        return Problem(path=("kind",), message=f'is "{name}"', mend=f"write one of {', '.join(BY_NAME)}")
+        return Problem(path=("apiVersion",), message=f"is {quoted(str(version))}", mend=f"write {API_VERSION}")
+    if not isinstance(name, str) or name not in BY_NAME:
+        same = [one for one in BY_NAME if one.lower() == str(name).lower()]
+        mend = f"write {same[0]}" if same else f"write one of {', '.join(BY_NAME)}"
+        return Problem(path=("kind",), message=f"is {quoted(str(name))}", mend=mend)
     return BY_NAME[name]
 
 
@@ -89,28 +116,28 @@ def belongs_to_us(value: Json) -> bool:
     return str(value.get("apiVersion", "")).startswith(f"{GROUP}/")
 
 
-def _metadata_problems(value: Json) -> Iterator[Problem]:
-    metadata = value.get("metadata")
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
-        yield Problem(path=("metadata", "name"), message="is missing", mend="give the object a name")
-        return
-    schema = {"type": "object", "additionalProperties": {"type": "string"}}
-    for field in ("labels", "annotations"):
-        if metadata.get(field) is not None:
-            yield from shape.check(metadata[field], schema, ("metadata", field))
-
-
 def _decoded(value: Json, info: KindInfo, problems: list[Problem]) -> Verdict:
     try:
-        metadata = {key: field for key, field in value["metadata"].items() if field is not None}
-        kind = msgspec.convert(value | {"metadata": metadata}, info.struct, dec_hook=decode_scalar)
-    except (msgspec.ValidationError, ScalarError) as problem:
-        return Verdict(None, [*problems, Problem(path=(), message=str(problem))])
+        kind = msgspec.convert(value, info.struct, dec_hook=decode_scalar)
+    except msgspec.ValidationError as problem:
+        return Verdict(None, [*problems, _undecodable(str(problem))])
     problems = [*problems, *_broken_rules(kind), *check_meaning(kind)]
     return Verdict(None if errors(problems) else kind, problems)
+
+
+def _undecodable(told: str) -> Problem:
+    """What msgspec says about the few things that a schema cannot hold, in our words."""
+    message, _, place = told.partition(" - at `$")
+    steps = re.findall(r"\.([^.\[]+)|\[([0-9]+)\]", place.replace("[...]", "").rstrip("`"))
+    path = tuple(name or int(index) for name, index in steps)
+    types = re.fullmatch(r"Expected `(.+)`, got `(.+)`", message)
+    if types:
+        wanted = " or ".join(_TYPE_WORDS.get(one, one) for one in types[1].split(" | "))
+        message = f"is {_TYPE_WORDS.get(types[2], types[2])}; write {wanted}"
+    return Problem.of(path, message)
 
 
 def _broken_rules(kind: Kind) -> Iterator[Problem]:
     for rule in RULES[type(kind)]:
         if not rule.holds(kind.spec):
-            yield Problem(path=("spec", *rule.field), message=rule.message)
+            yield Problem.of(("spec", *rule.field), rule.message)

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from penstock.api.controller import ImageContract as Choice
+from penstock.slurm.conf import ConfError
 
 _TAG_VERSION = re.compile(r":(\d\d)\.(\d\d)\b")
 _TINI = ("/usr/bin/tini", "--")
@@ -81,7 +82,11 @@ PENSTOCK = ImageContract(
 )
 SLINKY = ImageContract(
     name="Slinky", slurm_uid=401, restd_uid=65534, supervised=True, fifo_logs=True,
-    images={"logfile": "alpine:latest", "initconf": "alpine:latest"},
+    images={
+        **{app: f"ghcr.io/slinkyproject/{app}:26.05-ubuntu26.04"
+           for app in ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "login")},
+        "logfile": "docker.io/library/alpine:latest", "initconf": "docker.io/library/alpine:latest",
+    },
 )  # fmt: skip
 _BY_CHOICE = {Choice.PENSTOCK: PENSTOCK, Choice.SLINKY: SLINKY}
 
@@ -90,10 +95,17 @@ def contract_of(choice: Choice | None, image: str | None) -> ImageContract:
     """What the CR says, else what the image's name tells: Slinky publishes under `slinkyproject/`."""
     if choice is not None:
         return _BY_CHOICE[choice]
-    return SLINKY if image and "slinkyproject/" in image else PENSTOCK
+    return SLINKY if "slinkyproject/" in _text(image) else PENSTOCK
 
 
 def version_of(image: str | None) -> SlurmVersion:
     """The Slurm release that a tag such as `:25.05-rockylinux9` names; unnamed means the newest we know."""
-    match = _TAG_VERSION.search(image or "")
+    match = _TAG_VERSION.search(_text(image))
     return SlurmVersion(int(match[1]), int(match[2])) if match else V26_05
+
+
+def _text(image: object) -> str:
+    """The image as a container has it. Containers are raw: nobody has looked at them before."""
+    if image is not None and not isinstance(image, str):
+        raise ConfError(f"image is {image!r}, not text; write for instance ghcr.io/slinkyproject/slurmd:26.05")
+    return image or ""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from penstock.api.objects import Json, LocalObjectReference
+from penstock.api.objects import Json
 from penstock.api.schema import encode
 from penstock.render import labels, names, pods, shared_root
 from penstock.render.contract import V25_11
@@ -14,6 +12,7 @@ from penstock.render.files.plugstack_conf import plugstack_conf
 from penstock.render.files.slurm_conf import slurm_conf, state_directory
 from penstock.render.files.topology_yaml import topology_yaml
 from penstock.render.inventory import Cluster
+from penstock.render.scripts import script_sources
 from penstock.render.services import config_map, headless, service
 
 _APP = "slurmctld"
@@ -192,8 +191,10 @@ def _reconfigure(cluster: Cluster) -> list[Json]:
 def _etc(cluster: Cluster) -> Json:
     """/etc/slurm: people's files first, ours over them, so that what Penstock merged is what counts."""
     controller = cluster.controller
+    files = sorted({reference.name for reference in controller.spec.config_file_refs})
     sources = [
-        *_user_sources(cluster),
+        *({"configMap": {"name": name}} for name in files),
+        *script_sources(cluster),
         {"configMap": {"name": names.config(controller.metadata.name)}},
         pods.from_secret(controller.spec.slurm_key_ref, "slurm.key"),
         pods.from_secret(controller.spec.jwt_key, "jwt.key"),
@@ -201,29 +202,6 @@ def _etc(cluster: Cluster) -> Json:
     ]
     # Slurm refuses keys that others may read; the group is slurmctld's own. Scripts get their x bit one by one.
     return pods.projected(pods.ETC, sources, mode=0o610 if cluster.contract.supervised else 0o440)
-
-
-def _user_sources(cluster: Cluster) -> list[Json]:
-    spec = cluster.controller.spec
-    scripts = [
-        *spec.prolog_script_refs,
-        *spec.epilog_script_refs,
-        *spec.prolog_slurmctld_script_refs,
-        *spec.epilog_slurmctld_script_refs,
-    ]
-    files = [{"configMap": {"name": name}} for name in _sorted_names(spec.config_file_refs)]
-    return files + [_executable(cluster, name) for name in _sorted_names(scripts)]
-
-
-def _executable(cluster: Cluster, name: str) -> Json:
-    known = cluster.references.config_map(cluster.namespace, LocalObjectReference(name))
-    if known is None:
-        return {"configMap": {"name": name}}
-    return {"configMap": {"name": name, "items": [{"key": key, "path": key, "mode": 0o550} for key in sorted(known)]}}
-
-
-def _sorted_names(references: Iterable[LocalObjectReference]) -> list[str]:
-    return sorted({reference.name for reference in references})
 
 
 def _makes_claim(cluster: Cluster) -> bool:

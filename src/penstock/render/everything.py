@@ -29,11 +29,12 @@ def render(inventory: Inventory) -> Rendered:
         inventory.cluster(one)
         for one in sorted(inventory.controllers, key=lambda one: (one.metadata.namespace, one.metadata.name))
     ]
+    files = dict(_files(inventory, clusters))
     manifests = [*_accounting_manifests(inventory)]
     for cluster in clusters:
         manifests += _cluster_manifests(inventory, cluster)
     manifests += [token.manifest(one, None) for one in inventory.tokens]
-    return Rendered(manifests, dict(_files(inventory, clusters)), [*_notes(inventory)])
+    return Rendered(manifests, files, [*_notes(inventory)])
 
 
 def _accounting_manifests(inventory: Inventory) -> Iterator[Json]:

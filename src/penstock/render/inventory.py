@@ -19,6 +19,7 @@ from penstock.api.token import Token
 from penstock.render.contract import ImageContract, SlurmVersion, contract_of, version_of
 from penstock.render.names import SLURMCTLD_PORT, Domain
 from penstock.render.names import controller as controller_name
+from penstock.slurm import conf
 
 Key = tuple[str, str]
 """Namespace and name."""
@@ -76,7 +77,8 @@ class Cluster:
         """Where slurmd and sackd fetch their configuration."""
         spec = self.controller.spec
         if spec.external and spec.external_config:
-            return f"{spec.external_config.host}:{spec.external_config.port}"
+            host = conf.host(spec.external_config.host, of="externalConfig.host")
+            return f"{host}:{spec.external_config.port}"
         host = self.domain.service(controller_name(self.controller), self.namespace)
         return f"{host}:{spec.service.port or SLURMCTLD_PORT}"
 
@@ -87,9 +89,12 @@ class Cluster:
 
     @property
     def user_files(self) -> dict[str, str]:
-        """Files that people put into /etc/slurm themselves, which win over made ones."""
+        """Files that people put into /etc/slurm themselves, which win over made ones; the last of two equals counts.
+
+        In the order of the ConfigMaps' names, for that is the order in which the pod has them.
+        """
         found: dict[str, str] = {}
-        for reference in self.controller.spec.config_file_refs:
+        for reference in sorted(self.controller.spec.config_file_refs, key=lambda one: one.name):
             found |= self.references.config_map(self.namespace, reference) or {}
         return found
 
@@ -114,9 +119,12 @@ class Inventory:
     def of(
         cls, kinds: Iterable[Kind], *, references: References, domain: Domain, release: SlurmVersion | None = None
     ) -> Inventory:
-        """Sort objects by kind. A Controller that is only referred to is assumed, so that its members can be shown."""
+        """Sort objects by kind and name, so that the order in which they were found changes nothing.
+
+        A Controller that is only referred to is assumed, so that its members can be shown.
+        """
         found: defaultdict[type, list[Any]] = defaultdict(list)
-        for kind in kinds:
+        for kind in sorted(kinds, key=_key):
             found[type(kind)].append(kind)
         given = {_key(controller) for controller in found[Controller]}
         members = [*found[NodeSet], *found[LoginSet], *found[RestApi]]
@@ -164,5 +172,5 @@ class Inventory:
         return next(matches, None)
 
 
-def _key(controller: Controller) -> Key:
-    return controller.metadata.namespace, controller.metadata.name
+def _key(kind: Kind) -> Key:
+    return kind.metadata.namespace, kind.metadata.name

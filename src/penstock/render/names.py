@@ -96,6 +96,14 @@ def slurm_node(owner: NodeSet, ordinal: int) -> str:
     return f"{prefix}{padded(owner, ordinal)}" if prefix else worker(owner, ordinal)
 
 
+def slurm_nodes(owner: NodeSet, count: int) -> str:
+    """The Slurm nodes of the first workers as a host list; never spelt out, for there may be many."""
+    if count == 1:
+        return slurm_node(owner, 0)
+    prefix = owner.hostname_prefix or f"{owner.metadata.name}-"
+    return f"{prefix}[{padded(owner, 0)}-{padded(owner, count - 1)}]"
+
+
 def claim(owner: NodeSet, template: str, worker_key: str) -> str:
     """Claim of one worker; its key is the padded ordinal, or the host name in DaemonSet mode."""
     return f"{template}-{owner.metadata.name}-{worker_key}"

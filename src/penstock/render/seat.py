@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.api.nodeset import NodeSet
+from penstock.api.nodeset import NodeSet, ScalingMode
 from penstock.render import names
 
 
@@ -20,11 +20,20 @@ class Seat:
     """None when the machine, and with it the name, is not known yet."""
 
 
+def has_own_name(node_set: NodeSet) -> bool:
+    """Whether Slurm nodes are named by the set; else by the machines, which nobody knows beforehand."""
+    return node_set.spec.scaling_mode is ScalingMode.STATEFUL_SET and not on_host_network(node_set)
+
+
+def on_host_network(node_set: NodeSet) -> bool:
+    """Whether workers share the network, and with it the name, of their machine."""
+    return bool(node_set.spec.template.spec.get("hostNetwork"))
+
+
 def seat(node_set: NodeSet, ordinal: int) -> Seat:
     """The seat of an ordinal in StatefulSet mode. On the host's network the machine's name is the Slurm node's."""
-    on_host = bool(node_set.spec.template.spec.get("hostNetwork"))
-    key, node = names.padded(node_set, ordinal), None if on_host else names.slurm_node(node_set, ordinal)
-    return Seat(pod_name=names.worker(node_set, ordinal), key=key, slurm_node=node)
+    node = None if on_host_network(node_set) else names.slurm_node(node_set, ordinal)
+    return Seat(pod_name=names.worker(node_set, ordinal), key=names.padded(node_set, ordinal), slurm_node=node)
 
 
 def machine_seat(slurm_node: str | None) -> Seat:

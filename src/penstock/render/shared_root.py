@@ -16,7 +16,7 @@ def claim(cluster: Cluster) -> list[Json]:
     root = controller.spec.shared_root
     if root is None or root.existing_claim:
         return []
-    spec: Json = {"accessModes": root.access_modes, "resources": encode(root.resources)}
+    spec: Json = {"accessModes": list(root.access_modes), "resources": encode(root.resources)}
     if root.storage_class_name is not None:
         spec["storageClassName"] = root.storage_class_name
     # No owner: the users' files in it outlive the Controller.

@@ -39,7 +39,7 @@ def container(cluster: Cluster, node_set: NodeSet, one: Seat) -> Json:
         **pods.image(contract, _APP, spec.slurmd),
         **pods.command(contract, _APP),
         "args": _arguments(cluster, node_set, contract),
-        **({"env": _supervised_environment(resources_of(node_set))} if contract.supervised else {}),
+        **({"env": _supervised_environment(node_set, resources_of(node_set))} if contract.supervised else {}),
         "ports": [{"name": _APP, "containerPort": names.SLURMD_PORT, "protocol": "TCP"}, *ssh_port],
         **(pods.http_probes(_APP, ready="/readyz") if new_enough else pods.tcp_probes(_APP)),
         "securityContext": _UNPRIVILEGED if is_unprivileged(spec.slurmd) else _PRIVILEGED,
@@ -67,14 +67,12 @@ def _arguments(cluster: Cluster, node_set: NodeSet, contract: ImageContract) -> 
     server = ["--conf-server", cluster.conf_server]
     if node_set.spec.registration is Registration.STATIC:
         return server if contract.supervised else ["-D", *server]
-    parameters = node_parameters(node_set)
+    # Kubernetes expands $(NAME) in arguments and halves $$: what a person wrote is meant as it stands.
+    parameters = node_parameters(node_set, contract).replace("$", "$$")
     if contract.supervised:
-        # Their entry point passes arguments through a shell, and knows the topology only when it runs. An empty
-        # Topology= would keep the node from registering (Slinky #261), so the word appears only with a value.
-        topology = '"${SLINKY_TOPOLOGY:+ Topology=$SLINKY_TOPOLOGY}"'
-        return ["-Z", *server, "--conf", _single_quoted(parameters) + topology]
-    # Kubernetes would expand $(NAME) in arguments: what a person wrote is meant as it stands.
-    return ["-D", "-Z", *server, "--conf", parameters.replace("$(", "$$(")]
+        # Their entry point passes arguments through a shell, and puts what it reckons before a closing quote.
+        return ["-Z", *server, "--conf", _single_quoted(parameters)]
+    return ["-D", "-Z", *server, "--conf", parameters]
 
 
 def _single_quoted(text: str) -> str:
@@ -82,19 +80,25 @@ def _single_quoted(text: str) -> str:
     return quoted if quoted.startswith("'") else f"'{quoted}'"
 
 
-def node_parameters(node_set: NodeSet) -> str:
-    """What a dynamic node says of itself."""
+def node_parameters(node_set: NodeSet, contract: ImageContract) -> str:
+    """What a dynamic node says of itself. Images that reckon with their limits say CPUs and memory themselves."""
     resources = resources_of(node_set)
     features = ",".join(resources.features(node_set))
-    return conf.line(("Features", features), *sorted(resources.node_parameters(), key=lambda pair: pair[0].lower()))
+    others = resources.other_parameters() if contract.supervised else resources.node_parameters()
+    return conf.line(("Features", features), *sorted(others, key=lambda pair: pair[0].lower()))
 
 
-def _supervised_environment(resources: WorkerResources) -> list[Json]:
+def _supervised_environment(node_set: NodeSet, resources: WorkerResources) -> list[Json]:
+    """What their entry point makes parameters of: of limits CoreSpecCount and MemSpecLimit, of 0 and "" nothing.
+
+    A static node has all that in slurm.conf.
+    """
+    reckons = node_set.spec.registration is Registration.DYNAMIC
     topology = {"fieldRef": {"fieldPath": "metadata.annotations['topology.slinky.slurm.net/spec']"}}
     return [
-        {"name": "SLINKY_TOPOLOGY", "valueFrom": topology},
-        {"name": "POD_CPUS", "value": str(resources.cpus or 0)},
-        {"name": "POD_MEMORY", "value": str(resources.memory_mib or 0)},
+        *([{"name": "POD_TOPOLOGY", "valueFrom": topology}] if reckons else []),
+        {"name": "POD_CPUS", "value": str(resources.cpu_limit if reckons else 0)},
+        {"name": "POD_MEMORY", "value": str(resources.memory_limit_mib if reckons else 0)},
     ]
 
 

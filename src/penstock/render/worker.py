@@ -9,7 +9,7 @@ from penstock.render.claims import claims, with_claims
 from penstock.render.contract import ImageContract
 from penstock.render.files.sshd_config import worker_sshd_config
 from penstock.render.inventory import Cluster
-from penstock.render.seat import Seat, machine_seat, seat
+from penstock.render.seat import Seat, machine_seat, on_host_network, seat
 from penstock.render.services import config_map
 
 _APP = "slurmd"
@@ -80,6 +80,8 @@ def _spec(cluster: Cluster, node_set: NodeSet, one: Seat) -> Json:
     ours: Json = {
         **({"hostname": one.slurm_node} if one.slurm_node else {}),
         "subdomain": service,
+        # On the machine's network a pod asks the machine's name server, which knows nothing of Services.
+        **({"dnsPolicy": "ClusterFirstWithHostNet"} if on_host_network(node_set) else {}),
         "dnsConfig": {"searches": [cluster.domain.service(service, cluster.namespace)]},
         "tolerations": [_WORKER_TAINT],
         "initContainers": [

@@ -2,27 +2,43 @@
 
 A configuration line is `Key=Value` pairs with blanks between them. A value with a blank stands in double quotes,
 which cannot themselves be escaped; `#` begins a comment even inside quotes; a backslash at the end joins the next
-line. So every value goes through `value()`, which refuses what could leave its place: a line break, a quote, a
-comment sign, a closing backslash. Text that people append on purpose (`extraConf`) is checked by `appended()`.
+line, also with blanks behind it. So every value goes through `value()`, which refuses what could leave its place: a
+line break, a quote, a comment sign, a backslash. Nobody chooses a password for Slurm's sake, so `password()` writes
+those too where Slurm can read them. Text that people append on purpose (`extraConf`) is checked by `appended()`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.]*")
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\"#\\]")
+_UNWRITABLE = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+_UNSAFE = re.compile(rf"[{_UNWRITABLE}\"#\\]")
+_UNSAFE_EVEN_ESCAPED = re.compile(rf"[{_UNWRITABLE}]")
+_HOST = re.compile(r"[A-Za-z0-9._:-]+|\[[0-9A-Fa-f:.]+\]")
 _BLANK = re.compile(r"\s")
 _TOKEN = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)=(\"[^\"]*\"|\S+)(?:\s+|$)")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\s*$")
+_COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)#.*")
 
 Setting = str | int | float | bool
 
 
 class ConfError(ValueError):
     """A text that cannot be written into a configuration file; the message says why and what to write."""
+
+
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Name the object that is at fault, whatever is found wrong inside."""
+    try:
+        yield
+    except ConfError as problem:
+        raise ConfError(f"{what}: {problem}") from problem
 
 
 def value(setting: Setting, *, of: str = "value") -> str:
@@ -34,6 +50,31 @@ def value(setting: Setting, *, of: str = "value") -> str:
     if not text:
         raise ConfError(f"{of} is empty; give it a value or leave it out")
     return f'"{text}"' if _BLANK.search(text) else text
+
+
+def password(secret: bytes, *, of: str) -> str:
+    """A password as it stands behind its `=`, escaped so that Slurm reads it back exactly.
+
+    Messages never show it. Quotes cannot be escaped: they stand where nothing makes Slurm take them for its own.
+    """
+    try:
+        text = secret.decode()
+    except UnicodeDecodeError as problem:
+        raise ConfError(f"{of} is not text in UTF-8; choose another") from problem
+    bad = _UNSAFE_EVEN_ESCAPED.search(text)
+    if bad:
+        raise ConfError(f"{of} holds {_name(bad[0])}, which Slurm cannot read inside a value; choose another")
+    if '"' in text and (_BLANK.search(text) or re.fullmatch(r'"[^"]*"', text)):
+        raise ConfError(f"{of} holds double quotes in a way that Slurm misreads; choose one without them")
+    escaped = re.sub(r"([\\#])", r"\\\1", text)
+    return f'"{escaped}"' if _BLANK.search(text) else escaped
+
+
+def host(name: str, *, of: str) -> str:
+    """The name or address of a machine: it reaches commands and shells as well as files."""
+    if not _HOST.fullmatch(name):
+        raise ConfError(f"{of} {name!r} is not the name or address of a machine; write for instance ctl.example.com")
+    return name
 
 
 def line(*pairs: tuple[str, Setting]) -> str:
@@ -83,14 +124,19 @@ def appended(text: str, *, of: str) -> list[str]:
     if bad:
         raise ConfError(f"{of} holds {_name(bad[0])} ({bad[0]!r}); take it out")
     lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
-    if lines[-1].endswith("\\"):
+    if _CONTINUED.search(lines[-1]):
         raise ConfError(f"{of} ends in a backslash, which would join it with the next line; take it out")
     return lines if any(lines) else []
 
 
 def pairs(config: str | Mapping[str, Setting], *, of: str, reserved: Iterable[str] = ()) -> list[tuple[str, Setting]]:
-    """Settings for the end of a line, from a map or from `Key=Value` text; reserved keys are ours to write."""
-    found: list[tuple[str, Setting]] = list(config.items() if isinstance(config, Mapping) else _tokens(config, of=of))
+    """Settings for the end of a line, from a map or from `Key=Value` text; reserved keys are ours to write.
+
+    Those of a map are sorted, for a map has no order: the API server hands it out in another than it was given.
+    """
+    found: list[tuple[str, Setting]] = list(
+        sorted(config.items()) if isinstance(config, Mapping) else _tokens(config, of=of)
+    )
     taken = {key.lower() for key in reserved}
     for key, _ in found:
         if key.lower() in taken:
@@ -99,7 +145,7 @@ def pairs(config: str | Mapping[str, Setting], *, of: str, reserved: Iterable[st
 
 
 def tail(config: str | Mapping[str, Setting] | None, *, of: str, reserved: Iterable[str] = ()) -> str:
-    """The settings as text, in the order given; nothing for nothing."""
+    """The settings as text; nothing for nothing."""
     return line(*pairs(config, of=of, reserved=reserved)) if config else ""
 
 
@@ -112,7 +158,8 @@ def _tokens(text: str, *, of: str) -> Iterator[tuple[str, str]]:
             raise ConfError(
                 f"{of} {text!r}: {text[position:]!r} is not Key=Value; write for instance Default=YES MaxNodes=4"
             )
-        yield token[1], token[2].strip('"')
+        quoted = re.fullmatch(r'"([^"]*)"', token[2])
+        yield token[1], quoted[1] if quoted else token[2]
         position = token.end()
 
 
@@ -121,13 +168,25 @@ def settings(text: str) -> dict[str, str]:
 
     Only lines of one setting without blanks are read; the others have meanings of their own and stay text.
     """
-    joined = re.sub(r"\\\n", "", text.replace("\r\n", "\n"))
     found: dict[str, str] = {}
-    for raw in joined.split("\n"):
-        key, equals, setting = raw.partition("#")[0].strip().partition("=")
-        if equals and _KEY.fullmatch(key.strip()) and setting.strip() and not _BLANK.search(setting.strip()):
-            found[key.strip().lower()] = setting.strip()
+    for raw in _logical_lines(text):
+        key, equals, setting = (part.strip() for part in raw.partition("="))
+        if equals and _KEY.fullmatch(key) and (plain := re.fullmatch(r'"([^"\s]+)"|([^"\s]+)', setting)):
+            found[key.lower()] = plain[1] or plain[2]
     return found
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Lines as Slurm puts them together: a comment ends its line, also one that closes with a backslash."""
+    parts: list[str] = []
+    for raw in text.replace("\r\n", "\n").split("\n"):
+        part = _COMMENT.sub(r"\1", raw)
+        continued = _CONTINUED.search(part)
+        parts.append(part.rstrip()[:-1] if continued else part)
+        if not continued:
+            yield "".join(parts)
+            parts = []
+    yield "".join(parts)
 
 
 def merged_options(ours: str, theirs: str) -> str:

@@ -32,6 +32,6 @@ def uses_cgroups(cluster: Cluster) -> bool:
 
 
 def is_unprivileged(container: dict[str, object]) -> bool:
-    """Whether the CR says `privileged: false`: then the worker cannot write to its cgroup."""
-    context = container.get("securityContext")
-    return isinstance(context, dict) and context.get("privileged") is False
+    """Whether the CR takes `privileged` away, by false or null: then the worker cannot write to its cgroup."""
+    context = container.get("securityContext", {})
+    return not context.get("privileged", True) if isinstance(context, dict) else context is None

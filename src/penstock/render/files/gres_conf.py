@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from penstock.api.nodeset import NodeSet, ScalingMode
+from penstock.api.nodeset import NodeSet
 from penstock.render import names
 from penstock.render.inventory import Cluster
 from penstock.render.resources import resources_of
-from penstock.slurm import conf, hostlist
+from penstock.render.seat import has_own_name
+from penstock.slurm import conf
 from penstock.slurm.conf import Section
 
 NAME = "gres.conf"
@@ -18,6 +19,7 @@ _DEVICES = {
     "gpu.intel.com/xe": "/dev/dri/renderD",
 }
 _FIRST_RENDER_NODE = 128
+_LONGEST_RANGE = 65536  # hosts in one pair of brackets; Slurm refuses more
 
 
 def gres_conf(cluster: Cluster) -> str | None:
@@ -49,7 +51,7 @@ def _by_device(node_set: NodeSet) -> str | None:
 
 def _nodes(node_set: NodeSet) -> list[tuple[str, conf.Setting]]:
     """Nodes of the set with room to grow: a worker reads this file before a new one could be written for it."""
-    if node_set.spec.scaling_mode is ScalingMode.DAEMON_SET:
+    if not has_own_name(node_set):
         return []
-    room = max(64, 1 << (2 * node_set.spec.possible_replicas - 1).bit_length())
-    return [("NodeName", hostlist.compress([names.slurm_node(node_set, ordinal) for ordinal in range(room)]))]
+    room = min(max(64, 1 << (2 * node_set.spec.possible_replicas - 1).bit_length()), _LONGEST_RANGE)
+    return [("NodeName", names.slurm_nodes(node_set, room))]

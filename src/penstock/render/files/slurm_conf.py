@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from penstock.api.controller import Controller, Partition
-from penstock.api.nodeset import NodeSet, Registration, ScalingMode
-from penstock.api.objects import LocalObjectReference
+from penstock.api.controller import Controller
+from penstock.api.nodeset import NodeSet, ScalingMode
 from penstock.render import names
 from penstock.render.contract import V25_11, contract_of
 from penstock.render.files import cgroup_conf, gres_conf
+from penstock.render.files.partitions import node_section
 from penstock.render.inventory import Cluster
-from penstock.render.resources import resources_of
-from penstock.slurm import conf, hostlist
-from penstock.slurm.conf import Section
+from penstock.render.scripts import script_names
+from penstock.slurm import conf
+from penstock.slurm.conf import ConfError, Section
 
 _JWT_KEY = "/etc/slurm/jwt.key"
 _JWKS = "/etc/slurm/jwks.json"
 _LEAST_CAPACITY = 1024
+_MOST_NODES = 65536  # compiled into Slurm: with a larger MaxNodeCount slurmctld does not start
 
 
 def slurm_conf(cluster: Cluster) -> str:
@@ -32,7 +33,7 @@ def slurm_conf(cluster: Cluster) -> str:
         _accounting(cluster),
         _slurmctld_scripts(cluster),
         _node_scripts(cluster),
-        _node_sets(cluster),
+        node_section(cluster),
     ]
     return conf.document([*sections, *appended_sections(cluster.controller.spec.extra_conf, [*sections])])
 
@@ -60,7 +61,9 @@ def _general(cluster: Cluster) -> Section:
     for ordinal in range(controller.spec.replicas):
         section.add("SlurmctldHost", _controller_host(cluster, ordinal))
     section.add("SlurmctldPort", names.SLURMCTLD_PORT)
-    section.add("SlurmctldAddr", cluster.domain.service(names.controller(controller), cluster.namespace))
+    if controller.spec.service.port in {None, names.SLURMCTLD_PORT}:
+        # Everybody talks to this address at slurmctld's own port. A Service on another port would not answer there.
+        section.add("SlurmctldAddr", cluster.domain.service(names.controller(controller), cluster.namespace))
     section.add("StateSaveLocation", state_directory(controller))
     section.add("SlurmdUser", "root")
     section.add("SlurmdPort", names.SLURMD_PORT)
@@ -89,7 +92,9 @@ def max_node_count(node_sets: Iterable[NodeSet]) -> int:
     known here; it has the room that Slinky gives every cluster.
     """
     possible = sum(_possible(node_set) for node_set in node_sets)
-    return max(_LEAST_CAPACITY, 1 << (2 * possible - 1).bit_length() if possible else 0)
+    if possible > _MOST_NODES:
+        raise ConfError(f"the NodeSets may come to {possible} workers, more than Slurm's {_MOST_NODES}; lower replicas")
+    return min(max(_LEAST_CAPACITY, 1 << (2 * possible - 1).bit_length() if possible else 0), _MOST_NODES)
 
 
 def _possible(node_set: NodeSet) -> int:
@@ -141,7 +146,7 @@ def _external(cluster: Cluster) -> Section:
     section.add("ClusterName", controller.cluster_name)
     section.add("SlurmUser", "slurm")
     if external:
-        section.add("SlurmctldHost", external.host)
+        section.add("SlurmctldHost", conf.host(external.host, of="externalConfig.host"))
         section.add("SlurmctldPort", external.port)
     return section
 
@@ -159,11 +164,15 @@ def _accounting(cluster: Cluster) -> Section:
     if accounting is None:
         section.add("AccountingStorageType", "accounting_storage/none")
         return section
-    external = accounting.spec.external_config if accounting.spec.external else None
-    own_port = accounting.spec.service.port or names.SLURMDBD_PORT
     section.add("AccountingStorageType", "accounting_storage/slurmdbd")
-    section.add("AccountingStorageHost", external.host if external else names.accounting(accounting))
-    section.add("AccountingStoragePort", external.port if external else own_port)
+    external = accounting.spec.external_config if accounting.spec.external else None
+    if external:
+        of = f'externalConfig.host of Accounting "{accounting.metadata.name}"'
+        section.add("AccountingStorageHost", conf.host(external.host, of=of))
+        section.add("AccountingStoragePort", external.port)
+    else:
+        section.add("AccountingStorageHost", names.accounting(accounting))
+        section.add("AccountingStoragePort", accounting.spec.service.port or names.SLURMDBD_PORT)
     return section
 
 
@@ -185,56 +194,3 @@ def _node_scripts(cluster: Cluster) -> Section:
         for script in script_names(cluster, references):
             section.add(key, script)
     return section
-
-
-def script_names(cluster: Cluster, references: Iterable[LocalObjectReference]) -> list[str]:
-    """File names of all scripts in the referenced ConfigMaps, sorted together."""
-    maps = (cluster.references.config_map(cluster.namespace, reference) or {} for reference in references)
-    return sorted({name for files in maps for name in files})
-
-
-def _node_sets(cluster: Cluster) -> Section:
-    section = Section("NODESET & PARTITION")
-    for node_set in cluster.sorted_node_sets:
-        section.lines += _static_nodes(cluster, node_set)
-        section.lines.append(conf.line(("NodeSet", node_set.slurm_name), ("Feature", node_set.slurm_name)))
-        section.lines += _own_partition(node_set)
-    section.lines += [_shared_partition(cluster, partition) for partition in cluster.controller.spec.partitions]
-    return section
-
-
-def _own_partition(node_set: NodeSet) -> Iterator[str]:
-    if node_set.spec.partition.enabled:
-        name = node_set.slurm_name
-        config = conf.tail(
-            node_set.spec.partition.config, of=f'partition of NodeSet "{node_set.metadata.name}"', reserved=_RESERVED
-        )
-        # The blank stays when there is no more to say: a different byte would be a different configuration.
-        yield f"{conf.line(('PartitionName', name), ('Nodes', name))} {config}"
-
-
-def _shared_partition(cluster: Cluster, partition: Partition) -> str:
-    by_name = {node_set.metadata.name: node_set.slurm_name for node_set in cluster.node_sets}
-    nodes = ",".join(by_name.get(name, name) for name in partition.node_sets)
-    config = conf.tail(partition.config, of=f'partition "{partition.name}"', reserved=_RESERVED)
-    return f"{conf.line(('PartitionName', partition.name), ('Nodes', nodes))} {config}".rstrip()
-
-
-_RESERVED = ("PartitionName", "Nodes")
-
-
-def _static_nodes(cluster: Cluster, node_set: NodeSet) -> Iterator[str]:
-    """Lines for workers that slurmctld shall know before they come (TR-4)."""
-    if node_set.spec.registration is not Registration.STATIC or not node_set.spec.possible_replicas:
-        return
-    nodes = hostlist.compress([names.slurm_node(node_set, n) for n in range(node_set.spec.possible_replicas)])
-    service = names.workers_service(cluster.controller.metadata.name)
-    resources = resources_of(node_set)
-    pairs: list[tuple[str, conf.Setting]] = [
-        ("NodeName", nodes),
-        ("NodeHostname", nodes),
-        ("NodeAddr", f"{nodes}.{service}.{cluster.namespace}.svc"),
-        *resources.node_parameters(),
-        ("Feature", ",".join(resources.features(node_set))),
-    ]
-    yield conf.line(*pairs)
