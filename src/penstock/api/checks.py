@@ -41,13 +41,17 @@ def _controller(controller: Controller) -> Iterator[Problem]:
 def _settings(config: str | dict[str, Any], of: str, path: Path) -> Iterator[Problem]:
     """Settings of a partition: that Slurm can read them, and that times are times."""
     try:
-        pairs = conf.pairs(config, of=of, reserved=("PartitionName", "Nodes"))
-        conf.line(*pairs)
-        for key, setting in pairs:
+        pairs = conf.pairs(config, of=of)
+    except conf.ConfError as problem:
+        yield Problem.of(path, str(problem))
+        return
+    for key, setting in pairs:
+        try:
+            conf.line(*conf.pairs({key: setting}, of=of, reserved=("PartitionName", "Nodes")))
             if key.lower() in {"maxtime", "defaulttime"}:
                 formats.parse_time(str(setting), field=key)
-    except ValueError as problem:
-        yield Problem.of(path, str(problem))
+        except ValueError as problem:
+            yield Problem.of(path, str(problem))
 
 
 def _topology(topology: Topology, path: Path) -> Iterator[Problem]:

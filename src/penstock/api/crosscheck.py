@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from penstock.api.controller import Controller
@@ -24,14 +24,19 @@ _KNOWN_FILES = frozenset({
 ConfigMaps = Mapping[tuple[str, str], Mapping[str, str]]
 
 
-def crosscheck(kinds: Sequence[Kind], config_maps: ConfigMaps) -> Iterator[tuple[Kind, Problem]]:
-    """Every problem between objects, with the object to change."""
+def crosscheck(
+    kinds: Sequence[Kind], config_maps: ConfigMaps, unusable: Collection[tuple[str, str]] = ()
+) -> Iterator[tuple[Kind, Problem]]:
+    """Every problem between objects, with the object to change.
+
+    `unusable` are namespaces and names of objects that are there but have errors of their own: nobody misses them.
+    """
     yield from _twice(kinds)
     yield from _ssh_config_names(kinds)
+    yield from _slurm_names([kind for kind in kinds if isinstance(kind, NodeSet)])
     for controller in (kind for kind in kinds if isinstance(kind, Controller)):
         node_sets = [one for one in kinds if isinstance(one, NodeSet) and _belongs(one, controller)]
-        yield from _slurm_names(node_sets)
-        yield from _partitions(controller, node_sets)
+        yield from _partitions(controller, node_sets, unusable)
         yield from _files(controller, config_maps)
 
 
@@ -51,23 +56,31 @@ def _twice(kinds: Iterable[Kind]) -> Iterator[tuple[Kind, Problem]]:
 
 
 def _slurm_names(node_sets: Sequence[NodeSet]) -> Iterator[tuple[Kind, Problem]]:
-    for name, same in _grouped(node_sets, lambda node_set: node_set.slurm_name):
-        for node_set in same[1:]:
-            message = f'is called "{name}" inside Slurm, and so is NodeSet "{same[0].metadata.name}"'
+    for _, same in _grouped(node_sets, _name_in_cluster):
+        for node_set in (one for one in same if one.metadata.name != same[0].metadata.name):
+            message = f'is called "{node_set.slurm_name}" inside Slurm, and so is NodeSet "{same[0].metadata.name}"'
             path: Path = ("spec", "template", "spec", "hostname")
             yield node_set, Problem(path=path, message=message, mend="give each its own hostname prefix")
+
+
+def _name_in_cluster(node_set: NodeSet) -> tuple[str, str, str]:
+    return node_set.metadata.namespace, node_set.spec.controller_ref.name, node_set.slurm_name
 
 
 def _ssh_config_names(kinds: Sequence[Kind]) -> Iterator[tuple[Kind, Problem]]:
     logins = {(kind.metadata.namespace, kind.metadata.name) for kind in kinds if isinstance(kind, LoginSet)}
     for kind in kinds:
-        if isinstance(kind, NodeSet) and (kind.metadata.namespace, kind.metadata.name) in logins:
+        runs_sshd = isinstance(kind, NodeSet) and kind.spec.ssh is not None and kind.spec.ssh.enabled
+        if runs_sshd and (kind.metadata.namespace, kind.metadata.name) in logins:
             message = f'a LoginSet is called "{kind.metadata.name}" too, and both would make its -ssh-config ConfigMap'
             yield kind, Problem(path=("metadata", "name"), message=message, mend="rename one of them")
 
 
-def _partitions(controller: Controller, node_sets: Sequence[NodeSet]) -> Iterator[tuple[Kind, Problem]]:
+def _partitions(
+    controller: Controller, node_sets: Sequence[NodeSet], unusable: Collection[tuple[str, str]]
+) -> Iterator[tuple[Kind, Problem]]:
     known = {node_set.metadata.name for node_set in node_sets}
+    known |= {name for namespace, name in unusable if namespace == controller.metadata.namespace}
     own = {node_set.slurm_name for node_set in node_sets if node_set.spec.partition.enabled}
     for index, partition in enumerate(controller.spec.partitions):
         for place, name in enumerate(partition.node_sets):
@@ -103,7 +116,8 @@ def _files(controller: Controller, config_maps: ConfigMaps) -> Iterator[tuple[Ki
                 yield controller, Problem(path=path, message=message, mend="put its settings into extraConf")
             elif name not in _KNOWN_FILES:
                 message = f'ConfigMap "{reference.name}" holds {name}, which Slurm does not read by itself'
-                yield controller, Problem(path=path, message=message, severity=Severity.WARNING)
+                mend = "name it as Slurm does, or include it from a file that Slurm reads"
+                yield controller, Problem(path=path, message=message, mend=mend, severity=Severity.WARNING)
 
 
 def _grouped(items: Iterable[_T], key: Callable[[_T], object]) -> Iterator[tuple[object, list[_T]]]:

@@ -48,8 +48,12 @@ def dotted(path: Path) -> str:
 
 def quoted(text: str) -> str:
     """A text somebody wrote, fit for a line of a report: nothing in it breaks the line, and it is not endless."""
-    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-    return '"' + "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in shown) + '"'
+    return f'"{printable(text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "...")}"'
+
+
+def printable(text: str) -> str:
+    """The text on one line: what is no character to look at is spelt out."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def errors(problems: list[Problem]) -> list[Problem]:

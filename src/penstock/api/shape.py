@@ -46,7 +46,7 @@ def check(value: object, schema: Json, path: Path = ()) -> Iterator[Problem]:
         yield Problem(path=path, message=f"is {value}, more than 64 bits hold", mend="write a smaller number")
         return
     if not isinstance(value, _PYTHON_TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean"):
-        yield Problem(path=path, message=f"is {_say(value)}", mend=_mend(value, wanted))
+        yield Problem(path=path, message=f"is {_say(value)}", mend=_mend(value, wanted, schema))
         return
     yield from _CHECKS.get(wanted, _scalar)(value, schema, path)
 
@@ -71,10 +71,11 @@ def _say(value: object) -> str:
     return quoted(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _mend(value: object, wanted: str) -> str:
+def _mend(value: object, wanted: str, schema: Json) -> str:
     """What to write instead; often YAML only took a text for something else, or the other way round."""
     if wanted == "string" and isinstance(value, bool | int | float):
-        return f'put it in quotes: "{_say(value)}"'
+        fits = re.fullmatch(schema.get("pattern", ".*"), _say(value))
+        return f'put it in quotes: "{_say(value)}"' if fits else HINTS[schema["pattern"]]
     if wanted == "integer" and isinstance(value, str) and re.fullmatch("-?[0-9]+", value):
         return f"take off the quotes: {value}"
     if wanted == "boolean" and isinstance(value, str) and value.lower() in {"true", "false", "yes", "no"}:
@@ -88,7 +89,7 @@ def _too_large(value: object) -> bool:
 
 def _int_or_string(value: object, schema: Json, path: Path) -> Iterator[Problem]:
     if isinstance(value, bool) or not isinstance(value, int | str) or _too_large(value):
-        mend = _mend(value, "string") if isinstance(value, float) else HINTS[schema["pattern"]]
+        mend = _mend(value, "string", schema) if isinstance(value, float) else HINTS[schema["pattern"]]
         yield Problem(path=path, message=f"is {_say(value)}", mend=mend)
     elif isinstance(value, str):
         yield from _pattern(value, schema, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from penstock.api.objects import Json
@@ -10,11 +11,14 @@ _CONTAINERS = ("slurmctld", "reconfigure", "logfile", "slurmd", "slurmdbd", "slu
 
 
 def normalised(value: Json) -> Json:
-    """The object with each container's image as one text, also where it is written as charts write it."""
+    """The object with each image as one text, and a NodeSet's extraConf on one line, however they are written."""
     spec = value.get("spec")
     if not isinstance(spec, dict):
         return value
-    rewritten = {name: _container(spec[name]) for name in _CONTAINERS if isinstance(spec.get(name), dict)}
+    rewritten: Json = {name: _container(spec[name]) for name in _CONTAINERS if isinstance(spec.get(name), dict)}
+    if value.get("kind") == "NodeSet" and isinstance(spec.get("extraConf"), str):
+        # Slinky splits it at any blank, so people write it as a block of lines.
+        rewritten["extraConf"] = re.sub(r"[ \t]*[\r\n][ \t\r\n]*", " ", spec["extraConf"]).strip(" ")
     return value | {"spec": spec | rewritten}
 
 

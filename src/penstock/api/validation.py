@@ -18,7 +18,8 @@ from penstock.api.checks import check_meaning
 from penstock.api.crd import object_schema
 from penstock.api.kinds import API_VERSION, BY_NAME, GROUP, Kind, KindInfo
 from penstock.api.objects import Json
-from penstock.api.problems import Problem, Severity, errors, quoted
+from penstock.api.problems import Problem, Severity, dotted, errors, quoted
+from penstock.api.rule import Rule, Transition
 from penstock.api.rules import RULES, TRANSITIONS
 from penstock.api.scalars import decode_scalar
 from penstock.api.spellings import normalised
@@ -75,7 +76,8 @@ def _schema(info: KindInfo) -> Json:
 
 def _without_bad_status(value: Json, schema: Json) -> tuple[Json, list[Problem]]:
     """A status in a manifest does not count, so it cannot spoil the object: the API server drops it as well."""
-    if "status" not in value or not list(shape.check(value["status"], schema["properties"]["status"])):
+    problems = list(shape.check(value["status"], schema["properties"]["status"])) if "status" in value else []
+    if not errors(problems):
         return value, []
     aside = Problem(
         path=("status",),
@@ -97,7 +99,7 @@ def decode(value: Json) -> Kind:
 def examine_change(old: Kind, new: Kind) -> list[Problem]:
     """What of a change the API server would refuse."""
     rules = TRANSITIONS[type(new)]
-    return [Problem.of(("spec", *rule.field), rule.message) for rule in rules if not rule.holds(old.spec, new.spec)]
+    return [_broken(rule) for rule in rules if not rule.holds(old.spec, new.spec)]
 
 
 def _info(value: Json) -> KindInfo | Problem:
@@ -133,11 +135,18 @@ def _undecodable(told: str) -> Problem:
     types = re.fullmatch(r"Expected `(.+)`, got `(.+)`", message)
     if types:
         wanted = " or ".join(_TYPE_WORDS.get(one, one) for one in types[1].split(" | "))
-        message = f"is {_TYPE_WORDS.get(types[2], types[2])}; write {wanted}"
+        verb = "holds" if "[...]" in place else "is"
+        message = f"{verb} {_TYPE_WORDS.get(types[2], types[2])}; write {wanted}"
     return Problem.of(path, message)
 
 
 def _broken_rules(kind: Kind) -> Iterator[Problem]:
     for rule in RULES[type(kind)]:
         if not rule.holds(kind.spec):
-            yield Problem.of(("spec", *rule.field), rule.message)
+            yield _broken(rule)
+
+
+def _broken(rule: Rule | Transition) -> Problem:
+    # For the API server the message names the field; here the path does, and once is enough.
+    sentence = rule.message.removeprefix(f"{dotted(rule.field)} ").removeprefix(f"{rule.field[-1]} ")
+    return Problem.of(("spec", *rule.field), sentence)

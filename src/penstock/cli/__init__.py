@@ -39,6 +39,21 @@ Examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; the result is the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python would complain once more while it flushes at exit.
+        sys.stdout = None
+        return 0
+    except OSError as problem:
+        place = problem.filename or "output"
+        sys.stderr.write(f"penstock {words[0]}: {place}: {problem.strerror}; check the name and permissions\n")
+        return 2
+    return code
+
+
+def _run(words: list[str]) -> int:
     first = words[0] if words else "--help"
     if first in {"-h", "--help", "help"}:
         sys.stdout.write(overview())
@@ -48,12 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if first not in {command.name for command in COMMANDS}:
         return _unknown(first)
-    try:
-        return int(import_module(f"penstock.cli.{first}").run(words[1:]))
-    except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain once more while it flushes at exit.
-        sys.stdout = None
-        return 0
+    return int(import_module(f"penstock.cli.{first}").run(words[1:]))
 
 
 def overview() -> str:

@@ -29,7 +29,7 @@ def run(argv: Sequence[str]) -> int:
     for name, text in files().items():
         path = Path(arguments.directory, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, "utf-8")
         sys.stdout.write(f"{path}\n")
     return 0
 

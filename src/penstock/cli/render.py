@@ -17,6 +17,7 @@ from penstock.render.everything import Rendered, render
 from penstock.render.inventory import Inventory, References
 from penstock.render.names import Domain
 from penstock.render.secrets import hidden
+from penstock.slurm.conf import ConfError
 
 _EXAMPLES = """\
 examples:
@@ -44,7 +45,7 @@ def run(argv: Sequence[str]) -> int:
         rendered = _rendered(arguments.files, arguments, sample=arguments.sample)
         if arguments.diff:
             return _show_difference(_rendered(arguments.diff, arguments), rendered)
-    except (sources.UnreadableSource, _Unusable) as problem:
+    except (sources.UnreadableSource, _Unusable, ConfError) as problem:
         sys.stderr.write(f"penstock render: {problem}\n")
         return 2 if isinstance(problem, sources.UnreadableSource) else 1
     for note in rendered.notes:
@@ -61,6 +62,8 @@ def _rendered(paths: Sequence[str], arguments: argparse.Namespace, *, sample: bo
         raise _Unusable(f"these manifests cannot be used:{report}")
     references = References(config_maps=loaded.config_maps, secrets=loaded.secrets)
     domain = Domain(arguments.cluster_domain)
+    for finding in loaded.warnings:
+        sys.stderr.write(f"{finding}\n")
     rendered = render(Inventory.of(loaded.kinds, references=references, domain=domain, release=arguments.slurm))
     return rendered if arguments.show_secrets else hidden(rendered)
 
@@ -82,8 +85,10 @@ def _write(rendered: Rendered, directory: Path, *, private: bool) -> None:
     for name, text in units.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600 if private else 0o644)
-        path.write_text(text)
+        path.touch()
+        if private:
+            path.chmod(0o600)  # also where an earlier rendering left a file that everybody reads
+        path.write_text(text, "utf-8")
     sys.stdout.write(f"{directory}: {len(rendered.manifests)} objects, {len(rendered.files)} configuration files\n")
 
 
@@ -107,6 +112,13 @@ def _show_difference(old: Rendered, new: Rendered) -> int:
 def _difference(name: str, before: str | None, after: str | None) -> Iterator[str]:
     old, new = ("/dev/null" if text is None else f"{side}/{name}" for side, text in (("a", before), ("b", after)))
     return difflib.unified_diff((before or "").splitlines(True), (after or "").splitlines(True), old, new)
+
+
+def _slurm_version(text: str) -> SlurmVersion:
+    try:
+        return SlurmVersion.parse(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from problem
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -138,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--slurm",
         metavar="RELEASE",
-        type=SlurmVersion.parse,
+        type=_slurm_version,
         help="write for this Slurm release (24.11, 26.05, ...) instead of the images' own",
     )
     add("--show-secrets", action="store_true", help="show passwords and keys instead of hiding them")

@@ -2,54 +2,29 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path as FilePath
+from typing import Any
 
 from penstock.api import manifest, values
+from penstock.api.bombs import ManifestError
 from penstock.api.crosscheck import crosscheck
-from penstock.api.kinds import Kind
+from penstock.api.kinds import API_VERSION, BY_NAME, Kind
 from penstock.api.manifest import Document
 from penstock.api.objects import Json
-from penstock.api.problems import Path, Problem, Severity, dotted
+from penstock.api.problems import Problem, Severity, quoted
 from penstock.api.validation import belongs_to_us, examine
+from penstock.cli import references
+from penstock.cli.findings import Finding, Origin
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 class UnreadableSource(Exception):
     """A file that cannot be read; the message says why and what to do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A problem with the place it stands at."""
-
-    file: str
-    line: int
-    object: str
-    problem: Problem
-
-    def __str__(self) -> str:
-        subject = f"{self.object}: " if self.object else ""
-        return f"{self.file}:{self.line}: {self.problem.severity.value}: {subject}{self.problem}"
-
-    def as_json(self) -> Json:
-        """The finding for programs; the names of its fields are stable."""
-        problem = self.problem
-        return {
-            "file": self.file,
-            "line": self.line,
-            "object": self.object,
-            "severity": problem.severity.value,
-            "path": dotted(problem.path),
-            "message": problem.message,
-            "mend": problem.mend,
-        }
 
 
 @dataclass(slots=True)
@@ -61,12 +36,19 @@ class Manifests:
     others: int = 0
     config_maps: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     secrets: dict[tuple[str, str], dict[str, bytes]] = field(default_factory=dict)
+    unusable: set[tuple[str, str]] = field(default_factory=set)
+    """Namespaces and names of objects of ours that have errors."""
     findings: list[Finding] = field(default_factory=list)
 
     @property
     def errors(self) -> list[Finding]:
         """Findings that keep the manifests from being used."""
         return [finding for finding in self.findings if finding.problem.severity is Severity.ERROR]
+
+    @property
+    def warnings(self) -> list[Finding]:
+        """Findings that do not."""
+        return [finding for finding in self.findings if finding.problem.severity is Severity.WARNING]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,14 +61,14 @@ class Options:
 
 def sample() -> tuple[str, str]:
     """The sample cluster that comes with the package: a name and its text."""
-    return "sample", resources.files("penstock.samples").joinpath("cluster.yaml").read_text()
+    return "sample", resources.files("penstock.samples").joinpath("cluster.yaml").read_text("utf-8")
 
 
 def texts(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Names and texts of files; a directory gives all its manifests, `-` the standard input."""
     for path in paths:
         if path == "-":
-            yield "standard input", sys.stdin.read()
+            yield "standard input", _decoded("standard input", sys.stdin.buffer.read())
         else:
             for file in _expanded(FilePath(path)):
                 yield str(file), _read(file)
@@ -103,100 +85,124 @@ def _expanded(path: FilePath) -> list[FilePath]:
 
 def _read(file: FilePath) -> str:
     try:
-        return file.read_text()
+        return _decoded(str(file), file.read_bytes())
     except OSError as problem:
         raise UnreadableSource(f"{file}: {problem.strerror}; check the name and its permissions") from problem
+
+
+def _decoded(name: str, content: bytes) -> str:
+    try:
+        return content.decode()
     except UnicodeDecodeError as problem:
-        raise UnreadableSource(f"{file}: is not text in UTF-8; save it as UTF-8") from problem
+        line = content.count(b"\n", 0, problem.start) + 1
+        raise UnreadableSource(f"{name}:{line}: is not text in UTF-8; save it as UTF-8") from problem
 
 
 def load(sources: Iterable[tuple[str, str]], options: Options) -> Manifests:
     """Read, decode and check everything, also how objects fit together."""
-    loaded, places = Manifests(), {}
+    loaded, origins, order = Manifests(), dict[int, Origin](), dict[str, int]()
     for name, text in sources:
         loaded.files += 1
-        for document, prefix, value in _objects(name, text, options, loaded):
-            kind = _take(document, prefix, value, loaded)
+        order.setdefault(name, loaded.files)
+        for origin, value in _objects(name, text, options, loaded):
+            kind = _take(origin, value, loaded)
             if kind is not None:
-                places[id(kind)] = (document, prefix)
-    for kind, problem in crosscheck(loaded.kinds, loaded.config_maps):
-        document, prefix = places[id(kind)]
-        loaded.findings.append(_finding(document, prefix, _title(kind), problem))
+                origins[id(kind)] = origin
+    loaded.findings += _between(loaded, origins)
+    loaded.findings.sort(key=lambda finding: (order[finding.file], finding.line))
+    if not loaded.findings and not (loaded.kinds or loaded.others or loaded.config_maps or loaded.secrets):
+        raise UnreadableSource("there is no object in what you named; name a manifest, or a directory of manifests")
     return loaded
 
 
-def _objects(name: str, text: str, options: Options, loaded: Manifests) -> Iterator[tuple[Document, Path, Json]]:
-    """Objects of a file with the place in it that their paths begin at."""
-    try:
-        documents = manifest.read(text, name)
-    except manifest.ManifestError as problem:
-        loaded.findings.append(
-            Finding(file=name, line=problem.line, object="", problem=Problem(path=(), message=str(problem)))
-        )
-        return
-    for document in documents:
+def _between(loaded: Manifests, origins: Mapping[int, Origin]) -> Iterator[Finding]:
+    for kind, problem in crosscheck(loaded.kinds, loaded.config_maps, loaded.unusable):
+        yield origins[id(kind)].finding(f'{kind.kind} "{kind.metadata.name}"', problem)
+
+
+def _objects(name: str, text: str, options: Options, loaded: Manifests) -> Iterator[tuple[Origin, Any]]:
+    """Objects of a file, or what stands where one should."""
+    for document in manifest.read(text, name):
+        if isinstance(document, ManifestError):
+            problem = Problem(path=(), message=str(document), mend=document.mend)
+            loaded.findings.append(Finding(file=name, line=document.line, object="", problem=problem))
+            continue
+        whole = Origin(document=document)
         for path in document.duplicates:
             twice = Problem(path=path, message="is written twice; only the last would count", mend="take one out")
-            loaded.findings.append(_finding(document, (), "", twice))
-        if values.is_values(document.value):
-            yield from (
-                (document, path, one)
-                for path, one in values.node_sets(document.value, release=options.release, namespace=options.namespace)
-            )
-        else:
-            yield from ((document, (), one) for one in _listed(document.value, options))
+            loaded.findings.append(whole.finding("", twice))
+        yield from _of_values(document, options) if values.is_values(document.value) else _listed(whole, options)
 
 
-def _listed(value: Json, options: Options) -> Iterator[Json]:
+def _of_values(document: Document, options: Options) -> Iterator[tuple[Origin, Json]]:
+    made = values.node_sets(document.value, release=options.release, namespace=options.namespace)
+    yield from ((Origin(document=document, at=path, from_values=True), one) for path, one in made)
+
+
+def _listed(whole: Origin, options: Options) -> Iterator[tuple[Origin, Any]]:
     """The object, or the objects of a List, each with its namespace."""
+    value = whole.document.value
     items = value.get("items") if str(value.get("kind", "")).endswith("List") else None
-    for one in items if isinstance(items, list) else [value]:
-        metadata = one.get("metadata")
-        yield one | {"metadata": {"namespace": options.namespace} | metadata} if isinstance(metadata, dict) else one
+    if not isinstance(items, list):
+        yield whole, _in_namespace(value, options.namespace)
+        return
+    for index, one in enumerate(items):
+        yield Origin(document=whole.document, at=("items", index)), _in_namespace(one, options.namespace)
 
 
-def _take(document: Document, prefix: Path, value: Json, loaded: Manifests) -> Kind | None:
-    if not belongs_to_us(value):
-        _take_reference(document, value, loaded)
+def _in_namespace(value: Any, namespace: str) -> Any:
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(metadata, dict):
+        return value
+    return value | {"metadata": metadata | {"namespace": metadata.get("namespace") or namespace}}
+
+
+def _take(origin: Origin, value: Any, loaded: Manifests) -> Kind | None:
+    if not isinstance(value, dict) or not belongs_to_us(value):
+        loaded.findings += [origin.finding(_title(value), problem) for problem in _take_other(value, loaded)]
         return None
     verdict = examine(value)
-    metadata = value.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    title = f'{value.get("kind")} "{name}"' if name else str(value.get("kind") or "")
-    loaded.findings += [_finding(document, prefix, title, problem) for problem in verdict.problems]
+    loaded.findings += [origin.finding(_title(value), problem) for problem in verdict.problems]
     if verdict.kind is not None:
         loaded.kinds.append(verdict.kind)
+    elif isinstance(value.get("metadata"), dict):
+        loaded.unusable.add((str(value["metadata"]["namespace"]), str(value["metadata"].get("name"))))
     return verdict.kind
 
 
-def _take_reference(document: Document, value: Json, loaded: Manifests) -> None:
-    metadata = value.get("metadata") or {}
-    key = (str(metadata.get("namespace")), str(metadata.get("name")))
-    if value.get("kind") == "ConfigMap":
-        loaded.config_maps[key] = {str(name): str(text) for name, text in (value.get("data") or {}).items()}
-    elif value.get("kind") == "Secret":
-        try:
-            loaded.secrets[key] = _secret_data(value)
-        except (binascii.Error, ValueError):
-            bad = Problem(path=("data",), message="is not base64", mend="encode it, or write stringData")
-            loaded.findings.append(_finding(document, (), f'Secret "{key[1]}"', bad))
-    elif "kind" not in value or "apiVersion" not in value:
-        stray = Problem(path=(), message="is not a Kubernetes object", mend="give it apiVersion and kind")
-        loaded.findings.append(_finding(document, (), "", stray))
+def _title(value: Any) -> str:
+    if not isinstance(value, dict):
+        return ""
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return f"{value.get('kind')} {quoted(str(name))}" if name else str(value.get("kind") or "")
+
+
+def _take_other(value: Any, loaded: Manifests) -> Iterator[Problem]:
+    """An object of another group: a ConfigMap or Secret is kept, since kinds refer to it."""
+    if not isinstance(value, dict) or not value.get("kind") or not value.get("apiVersion"):
+        yield Problem(path=(), message="is not a Kubernetes object", mend="give it apiVersion and kind")
+        return
+    if value["kind"] in ("ConfigMap", "Secret"):
+        yield from _take_reference(value, loaded)
+        return
+    loaded.others += 1
+    version = str(value["apiVersion"])
+    if str(value["kind"]) in BY_NAME and ("slurm" in version or "slinky" in version):
+        message = f"is {quoted(version)}, so this {value['kind']} is not looked at"
+        yield Problem(path=("apiVersion",), message=message, mend=f"write {API_VERSION}", severity=Severity.WARNING)
+
+
+def _take_reference(value: Json, loaded: Manifests) -> Iterator[Problem]:
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        yield Problem(path=("metadata", "name"), message="is missing", mend="add name")
+        return
+    key, problems = (str(metadata["namespace"]), metadata["name"]), list[Problem]()
+    if key in (loaded.config_maps if value["kind"] == "ConfigMap" else loaded.secrets):
+        yield Problem(path=("metadata", "name"), message="is defined twice", mend="keep one")
+    if value["kind"] == "ConfigMap":
+        loaded.config_maps[key] = references.config_map(value, problems)
     else:
-        loaded.others += 1
-
-
-def _secret_data(value: Json) -> dict[str, bytes]:
-    encoded = {name: base64.b64decode(text, validate=True) for name, text in (value.get("data") or {}).items()}
-    return encoded | {name: str(text).encode() for name, text in (value.get("stringData") or {}).items()}
-
-
-def _finding(document: Document, prefix: Path, title: str, problem: Problem) -> Finding:
-    # Paths inside chart values differ from those of the NodeSet made of them: the entry's own line must do.
-    line = document.line_of(prefix) if prefix else document.line_of(problem.path)
-    return Finding(file=document.source, line=line, object=title, problem=problem)
-
-
-def _title(kind: Kind) -> str:
-    return f'{kind.kind} "{kind.metadata.name}"'
+        loaded.secrets[key] = references.secret(value, problems)
+    yield from problems

@@ -1,0 +1,1 @@
+"""The six kinds: what people write, and what we say about it."""
