@@ -1,0 +1,117 @@
+"""What slurmrestd answers, as far as we read it: what is not decoded is free."""
+
+from __future__ import annotations
+
+import msgspec
+
+from penstock.slurm import jobstate, nodestate
+
+
+class Number(msgspec.Struct, frozen=True, gc=False):
+    """Slurm's way to say a number, none, or without end."""
+
+    set: bool = False
+    infinite: bool = False
+    number: int = 0
+
+    @property
+    def value(self) -> int | None:
+        """The number, if it is one."""
+        return self.number if self.set and not self.infinite else None
+
+
+class NodeReport(msgspec.Struct, frozen=True):
+    """A Slurm node as slurmctld knows it."""
+
+    name: str
+    state: tuple[str, ...] = ()
+    reason: str = ""
+    comment: str = ""
+    features: tuple[str, ...] = ()
+    active_features: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    reservation: str = ""
+    topology: str = ""
+    address: str = ""
+    last_busy: Number = Number()
+
+    @property
+    def condition(self) -> nodestate.NodeState:
+        """The state with its questions answered: busy, drained, responding."""
+        return nodestate.parse(self.state)
+
+
+class PartitionReport(msgspec.Struct, frozen=True):
+    """A partition as slurmctld runs it."""
+
+    class Nodes(msgspec.Struct, frozen=True):
+        """Its nodes, as a host list."""
+
+        configured: str = ""
+        total: int = 0
+
+    name: str
+    nodes: Nodes = Nodes()
+
+
+class JobStateReport(msgspec.Struct, frozen=True):
+    """A job and what it does."""
+
+    job_id: int
+    state: tuple[str, ...] = ()
+
+    @property
+    def condition(self) -> jobstate.JobState:
+        """The state with its questions answered."""
+        return jobstate.parse(self.state)
+
+
+class PingReport(msgspec.Struct, frozen=True):
+    """Whether a slurmctld answers."""
+
+    hostname: str
+    responding: bool = False
+    primary: bool = False
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """One error of an answer."""
+
+    description: str = ""
+    error_number: int = 0
+    error: str = ""
+    source: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.description, self.error) if part and part != "No error")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What all answers have in common."""
+
+    errors: tuple[Fault, ...] = ()
+
+
+class NodesAnswer(Answer, frozen=True):
+    """Answer of nodes/ and node/{name}."""
+
+    nodes: tuple[NodeReport, ...] = ()
+    last_update: Number = Number()
+
+
+class PartitionsAnswer(Answer, frozen=True):
+    """Answer of partitions/."""
+
+    partitions: tuple[PartitionReport, ...] = ()
+
+
+class JobStatesAnswer(Answer, frozen=True):
+    """Answer of jobs/state/."""
+
+    jobs: tuple[JobStateReport, ...] = ()
+
+
+class PingAnswer(Answer, frozen=True):
+    """Answer of ping/."""
+
+    pings: tuple[PingReport, ...] = ()
