@@ -11,6 +11,7 @@ from penstock.render.contract import ImageContract, SlurmVersion, contract_of, v
 from penstock.render.files.slurmdbd_conf import slurmdbd_conf
 from penstock.render.inventory import References
 from penstock.render.services import secret, service
+from penstock.slurm import conf
 
 _APP = "slurmdbd"
 _SOURCE = "slurm-config"
@@ -19,12 +20,13 @@ _SOURCE = "slurm-config"
 def configuration(
     accounting: Accounting, references: References, *, release: SlurmVersion | None = None
 ) -> dict[str, str]:
-    """slurmdbd.conf by its name."""
+    """slurmdbd.conf by its name. A line break that an editor left behind the password is not part of it."""
     storage = accounting.spec.storage_config
     password = references.secret_value(accounting.metadata.namespace, storage.password_key_ref if storage else None)
-    text = password.decode().rstrip("\n") if password else None
-    version = release or version_of(accounting.spec.slurmdbd.get("image"))
-    return {"slurmdbd.conf": slurmdbd_conf(accounting, password=text, version=version)}
+    with conf.about(f'Accounting "{accounting.metadata.name}"'):
+        version = release or version_of(accounting.spec.slurmdbd.get("image"))
+        text = slurmdbd_conf(accounting, password=(password or b"").rstrip(b"\r\n"), version=version)
+    return {"slurmdbd.conf": text}
 
 
 def manifests(accounting: Accounting, references: References, *, release: SlurmVersion | None = None) -> list[Json]:
@@ -33,7 +35,8 @@ def manifests(accounting: Accounting, references: References, *, release: SlurmV
         return []
     files = configuration(accounting, references, release=release)
     metadata = labels.metadata(names.accounting(accounting), accounting, labels=labels.component(_APP, accounting))
-    return [_service(accounting), secret(metadata, files), stateful_set(accounting, references, files)]
+    with conf.about(f'Accounting "{accounting.metadata.name}"'):
+        return [_service(accounting), secret(metadata, files), stateful_set(accounting, references, files)]
 
 
 def _service(accounting: Accounting) -> Json:

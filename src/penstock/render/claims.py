@@ -30,8 +30,12 @@ def with_claims(node_set: NodeSet, one: Seat, spec: Json) -> Json:
     """Claim volumes take the place of pod volumes of the same name; the others stay (ST-1)."""
     made = [_claim_volume(node_set, template, one) for template in node_set.spec.volume_claim_templates]
     taken = {volume["name"] for volume in made}
-    others = [volume for volume in spec.get("volumes") or [] if volume.get("name") not in taken]
+    others = [volume for volume in spec.get("volumes") or [] if not _is_one_of(volume, taken)]
     return spec | {"volumes": [*made, *others]}
+
+
+def _is_one_of(volume: object, names: set[str]) -> bool:
+    return isinstance(volume, dict) and volume.get("name") in names
 
 
 def _claim_volume(node_set: NodeSet, template: ClaimTemplate, one: Seat) -> Json:

@@ -12,8 +12,9 @@ from penstock.render.files.plugstack_conf import plugstack_conf
 from penstock.render.files.slurm_conf import slurm_conf, state_directory
 from penstock.render.files.topology_yaml import topology_yaml
 from penstock.render.inventory import Cluster
-from penstock.render.scripts import script_sources
+from penstock.render.scripts import script_files, script_sources
 from penstock.render.services import config_map, headless, service
+from penstock.slurm import conf
 
 _APP = "slurmctld"
 _STATE = "statesave"
@@ -37,23 +38,32 @@ done
 
 def configuration(cluster: Cluster) -> dict[str, str]:
     """Files of the cluster's configuration by name: what ConfigMap `<controller>-config` holds."""
-    files = {"slurm.conf": slurm_conf(cluster)}
-    if not cluster.controller.spec.external:
-        made = {
-            "cgroup.conf": cgroup_conf(cluster),
-            "gres.conf": gres_conf(cluster),
-            "plugstack.conf": plugstack_conf(cluster),
-            "topology.yaml": topology_yaml(cluster),
-        }
-        files |= {name: text for name, text in made.items() if text is not None}
-    return files
+    with conf.about(f'Controller "{cluster.controller.metadata.name}"'):
+        files = {"slurm.conf": slurm_conf(cluster)}
+        return files if cluster.controller.spec.external else files | _companions(cluster)
+
+
+def _companions(cluster: Cluster) -> dict[str, str]:
+    made = {
+        "cgroup.conf": cgroup_conf(cluster),
+        "gres.conf": gres_conf(cluster),
+        "plugstack.conf": plugstack_conf(cluster),
+        "topology.yaml": topology_yaml(cluster),
+    }
+    return {name: text for name, text in made.items() if text is not None}
+
+
+def directory(cluster: Cluster) -> dict[str, str]:
+    """All files of /etc/slurm but the keys: people's own, their scripts, and over them what is made."""
+    return dict(sorted({**cluster.user_files, **script_files(cluster), **configuration(cluster)}.items()))
 
 
 def manifests(cluster: Cluster) -> list[Json]:
     """Every object of a Controller. Of an external one we know only the configuration that its clients need."""
     if cluster.controller.spec.external:
         return [_config(cluster)]
-    objects = [_internal_service(cluster), _service(cluster), _config(cluster), stateful_set(cluster)]
+    with conf.about(f'Controller "{cluster.controller.metadata.name}"'):
+        objects = [_internal_service(cluster), _service(cluster), _config(cluster), stateful_set(cluster)]
     return objects + shared_root.claim(cluster) + _service_monitor(cluster)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from penstock.api.kinds import Kind
 from penstock.api.nodeset import ScalingMode
 from penstock.api.objects import Json
 from penstock.render import accounting, controller, login, names, restapi, token, worker, workers
 from penstock.render.inventory import Cluster, Inventory
 from penstock.render.missing import missing_references
+from penstock.slurm.conf import ConfError
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Rendered:
 
     manifests: list[Json]
     files: dict[str, str]
-    """Configuration files by `<namespace>/<component>/<file>`."""
+    """Configuration files by `<namespace>/<component>/<file>`, as the daemons find them, without their keys."""
     notes: list[str]
     """What could not be known without a cluster, as sentences."""
 
@@ -39,39 +42,50 @@ def render(inventory: Inventory) -> Rendered:
 
 def _accounting_manifests(inventory: Inventory) -> Iterator[Json]:
     for one in inventory.accountings:
-        yield from accounting.manifests(one, inventory.references, release=inventory.release)
+        with _speaking_of(one):
+            yield from accounting.manifests(one, inventory.references, release=inventory.release)
 
 
-def _cluster_manifests(inventory: Inventory, cluster: Cluster) -> list[Json]:
-    own = [] if inventory.is_assumed(cluster.controller) else controller.manifests(cluster)
-    manifests = [*own, *workers.manifests(cluster)]
+def _cluster_manifests(inventory: Inventory, cluster: Cluster) -> Iterator[Json]:
+    with _speaking_of(cluster.controller):
+        yield from [] if inventory.is_assumed(cluster.controller) else controller.manifests(cluster)
+        yield from workers.manifests(cluster)
     for node_set in cluster.sorted_node_sets:
-        manifests += worker.manifests(cluster, node_set)
-    for rest_api in inventory.rest_apis:
-        manifests += (
-            restapi.manifests(cluster, rest_api) if inventory.controller_of(rest_api) is cluster.controller else []
-        )
-    for login_set in inventory.login_sets:
-        manifests += (
-            login.manifests(cluster, login_set) if inventory.controller_of(login_set) is cluster.controller else []
-        )
-    return manifests
+        with _speaking_of(node_set):
+            yield from worker.manifests(cluster, node_set)
+    for rest_api in inventory.members(inventory.rest_apis, cluster):
+        with _speaking_of(rest_api):
+            yield from restapi.manifests(cluster, rest_api)
+    for login_set in inventory.members(inventory.login_sets, cluster):
+        with _speaking_of(login_set):
+            yield from login.manifests(cluster, login_set)
 
 
 def _files(inventory: Inventory, clusters: list[Cluster]) -> Iterator[tuple[str, str]]:
     for cluster in clusters:
-        place = f"{cluster.namespace}/{names.controller(cluster.controller)}"
-        yield from ((f"{place}/{name}", text) for name, text in controller.configuration(cluster).items())
+        with _speaking_of(cluster.controller):
+            yield from _placed(cluster.controller, names.controller(cluster.controller), controller.directory(cluster))
     for one in inventory.accountings:
         if not one.spec.external:
-            place = f"{one.metadata.namespace}/{names.accounting(one)}"
-            yield from (
-                (f"{place}/{name}", text)
-                for name, text in accounting.configuration(one, inventory.references, release=inventory.release).items()
-            )
+            with _speaking_of(one):
+                files = accounting.configuration(one, inventory.references, release=inventory.release)
+                yield from _placed(one, names.accounting(one), files)
     for login_set in inventory.login_sets:
-        place = f"{login_set.metadata.namespace}/{names.login(login_set)}"
-        yield from ((f"{place}/{name}", text) for name, text in login.configuration(login_set).items())
+        with _speaking_of(login_set):
+            yield from _placed(login_set, names.login(login_set), login.configuration(login_set))
+
+
+def _placed(owner: Kind, component: str, files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    yield from ((f"{owner.metadata.namespace}/{component}/{name}", text) for name, text in files.items())
+
+
+@contextmanager
+def _speaking_of(kind: Kind) -> Iterator[None]:
+    """Whoever renders a piece knows what is wrong; which object it belongs to is known here."""
+    try:
+        yield
+    except ConfError as problem:
+        raise ConfError(f'{kind.kind} "{kind.metadata.name}": {problem}') from problem
 
 
 def _notes(inventory: Inventory) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.api.accounting import Accounting
 from penstock.api.controller import Controller
@@ -20,6 +20,8 @@ from penstock.render.contract import ImageContract, SlurmVersion, contract_of, v
 from penstock.render.names import SLURMCTLD_PORT, Domain
 from penstock.render.names import controller as controller_name
 from penstock.slurm import conf
+
+_M = TypeVar("_M", NodeSet, LoginSet, RestApi)
 
 Key = tuple[str, str]
 """Namespace and name."""
@@ -163,6 +165,10 @@ class Inventory:
         wanted = (member.metadata.namespace, member.spec.controller_ref.name)
         matches = (one for one in self.controllers if (one.metadata.namespace, one.metadata.name) == wanted)
         return next(matches, None)
+
+    def members(self, kinds: Iterable[_M], cluster: Cluster) -> list[_M]:
+        """Those of the kinds that belong to a cluster."""
+        return [kind for kind in kinds if self.controller_of(kind) is cluster.controller]
 
     def accounting_of(self, controller: Controller) -> Accounting | None:
         """The Accounting that a Controller reports to, if known."""

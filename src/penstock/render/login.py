@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from penstock.api.loginset import LoginSet
 from penstock.api.objects import Json
+from penstock.api.schema import encode
 from penstock.render import labels, names, pods, shared_root
 from penstock.render.contract import ImageContract, contract_of
 from penstock.render.files.sshd_config import HOST_KEYS, authorized_keys, login_sshd_config
 from penstock.render.inventory import Cluster
 from penstock.render.services import config_map, secret, service
+from penstock.slurm import conf
 
 _APP = "login"
 _SACKD = "sackd-dir"
@@ -19,6 +21,8 @@ _HOST_KEYS = "ssh-host-keys"
 _SSH_CONFIG = "ssh-config"
 _SSSD = "sssd-conf"
 
+# A mounted Secret belongs to root, sackd does not run as root, and a key that a group may read too would need an
+# fsGroup, which opens the host keys: sshd refuses those.
 _INITCONF = """\
 set -e
 cp /mnt/slurm/* /mnt/etc/slurm/
@@ -33,17 +37,19 @@ def manifests(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, byt
     own = labels.component(_APP, login_set)
     keys = labels.metadata(names.ssh_host_keys(login_set), login_set, labels=own)
     config = labels.metadata(names.ssh_config(login_set), login_set, labels=own)
-    return [
-        _service(login_set),
-        config_map(config, configuration(login_set)),
-        secret(keys, host_keys, immutable=True),
-        deployment(cluster, login_set, host_keys),
-    ]
+    with conf.about(f'LoginSet "{login_set.metadata.name}"'):
+        return [
+            _service(login_set),
+            config_map(config, configuration(login_set)),
+            secret(keys, host_keys, immutable=True),
+            deployment(cluster, login_set, host_keys),
+        ]
 
 
 def configuration(login_set: LoginSet) -> dict[str, str]:
     """Sshd's files by name."""
-    return {"sshd_config": login_sshd_config(login_set), "authorized_keys": authorized_keys(login_set)}
+    with conf.about(f'LoginSet "{login_set.metadata.name}"'):
+        return {"sshd_config": login_sshd_config(login_set), "authorized_keys": authorized_keys(login_set)}
 
 
 def _service(login_set: LoginSet) -> Json:
@@ -56,19 +62,18 @@ def _service(login_set: LoginSet) -> Json:
 def deployment(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, bytes] | None) -> Json:
     """The Deployment of the login pods."""
     own, layers = labels.component(_APP, login_set), [login_set.spec.template.metadata]
+    with conf.about(f'LoginSet "{login_set.metadata.name}"'):
+        pod_spec = _pod(cluster, login_set)
     annotations = {labels.DEFAULT_CONTAINER: _APP, **_hashes(cluster, login_set, host_keys)}
     pod = labels.metadata("", login_set, layers=layers, labels=own, annotations=annotations, owners=[])
     spec: Json = {
         "replicas": login_set.spec.replicas,
         "revisionHistoryLimit": 0,
         "selector": {"matchLabels": labels.selector(_APP, login_set)},
-        "template": {
-            "metadata": {"labels": pod["labels"], "annotations": pod["annotations"]},
-            "spec": _pod(cluster, login_set),
-        },
+        "template": {"metadata": {"labels": pod["labels"], "annotations": pod["annotations"]}, "spec": pod_spec},
     }
     if login_set.spec.strategy:
-        spec["strategy"] = login_set.spec.strategy
+        spec["strategy"] = encode(login_set.spec.strategy)
     metadata = labels.metadata(names.login(login_set), login_set, layers=layers, labels=own)
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
@@ -76,7 +81,9 @@ def deployment(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, by
 def _hashes(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, bytes] | None) -> dict[str, str | None]:
     """authorized_keys counts too: it is mounted as a single file, which Kubernetes never updates in place."""
     sssd = cluster.references.secret_value(cluster.namespace, login_set.spec.sssd_conf_ref)
+    key = cluster.references.secret_value(cluster.namespace, cluster.controller.spec.slurm_key_ref)
     return {
+        labels.SLURM_KEY_HASH: labels.key_digest(key),
         labels.SSHD_CONFIG_HASH: labels.digest(configuration(login_set)),
         labels.SSSD_CONFIG_HASH: labels.key_digest(sssd),
         labels.HOST_KEYS_HASH: labels.digest(host_keys) if host_keys else None,
@@ -88,11 +95,12 @@ def _pod(cluster: Cluster, login_set: LoginSet) -> Json:
     service_name = names.workers_service(cluster.controller.metadata.name)
     ours: Json = {
         "dnsConfig": {"searches": [cluster.domain.service(service_name, cluster.namespace)]},
-        "initContainers": [_initconf(login_set, contract)]
-        if contract.supervised
-        else [_sackd(cluster, login_set, contract)],
+        "initContainers": [
+            _initconf(login_set, contract),
+            *([] if contract.supervised else [_sackd(cluster, login_set, contract)]),
+        ],
         "containers": [_login(cluster, login_set, contract)],
-        "volumes": _volumes(cluster, login_set, contract),
+        "volumes": _volumes(cluster, login_set),
     }
     return pods.pod_spec(ours, login_set.spec.template.spec)
 
@@ -134,14 +142,16 @@ def _sackd(cluster: Cluster, login_set: LoginSet, contract: ImageContract) -> Js
         "args": ["-D", "--conf-server", cluster.conf_server],
         "restartPolicy": "Always",
         "securityContext": pods.run_as(contract.slurm_uid),
-        "volumeMounts": [pods.mount(_KEYS, "/etc/slurm", read_only=True), pods.mount(_SACKD, "/run/slurm")],
+        "volumeMounts": [pods.mount(pods.ETC, "/etc/slurm", read_only=True), pods.mount(_SACKD, "/run/slurm")],
     }
     return pods.container("sackd", ours, {})
 
 
 def _initconf(login_set: LoginSet, contract: ImageContract) -> Json:
+    """The key as sackd's user can read it. Our own image is able to; Slinky's would start a supervisor."""
+    role, image = ("initconf", login_set.spec.initconf) if contract.supervised else (_APP, login_set.spec.login)
     ours: Json = {
-        **pods.image(contract, "initconf", login_set.spec.initconf),
+        **pods.image(contract, role, image),
         "command": ["sh", "-c", _INITCONF],
         "env": [{"name": "SLURM_USER", "value": "slurm"}, {"name": "SLURM_UID", "value": str(contract.slurm_uid)}],
         "volumeMounts": [pods.mount(pods.ETC, "/mnt/etc/slurm"), pods.mount(_KEYS, "/mnt/slurm", read_only=True)],
@@ -149,13 +159,13 @@ def _initconf(login_set: LoginSet, contract: ImageContract) -> Json:
     return pods.container("initconf", ours, login_set.spec.initconf)
 
 
-def _volumes(cluster: Cluster, login_set: LoginSet, contract: ImageContract) -> list[Json]:
+def _volumes(cluster: Cluster, login_set: LoginSet) -> list[Json]:
     key = pods.from_secret(cluster.controller.spec.slurm_key_ref, "slurm.key")
     sssd = pods.from_secret(login_set.spec.sssd_conf_ref, "sssd.conf")
     return [
-        *([pods.memory(pods.ETC)] if contract.supervised else []),
+        pods.memory(pods.ETC),
         pods.memory(_SACKD),
-        pods.projected(_KEYS, [key], mode=0o600 if contract.supervised else 0o440),
+        pods.projected(_KEYS, [key], mode=0o600),
         pods.projected(_HOST_KEYS, [_host_key_source(login_set)], mode=0o600),
         pods.projected(_SSH_CONFIG, [{"configMap": {"name": names.ssh_config(login_set)}}], mode=0o600),
         pods.projected(_SSSD, [sssd], mode=0o600),

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.api.objects import ConfigMapKeySelector, Json, SecretKeySelector
 from penstock.render.contract import ImageContract
 from penstock.render.merge import merge
+from penstock.slurm.conf import ConfError
 
 ETC = "slurm-etc"
 RUN = "run"
@@ -139,8 +140,17 @@ def with_anti_affinity(spec: Json, labels: Mapping[str, Any]) -> Json:
     """Keep pods with these labels off each other's machines, whatever other terms the CR brings."""
     expressions = [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]
     term = {"labelSelector": {"matchExpressions": expressions}, "topologyKey": "kubernetes.io/hostname"}
-    affinity = dict(spec.get("affinity") or {})
-    anti = dict(affinity.get("podAntiAffinity") or {})
     required = "requiredDuringSchedulingIgnoredDuringExecution"
-    anti[required] = [*(anti.get(required) or []), term]
-    return spec | {"affinity": affinity | {"podAntiAffinity": anti}}
+    affinity = _map_of(spec, "affinity")
+    anti = _map_of(affinity, "podAntiAffinity")
+    terms = anti.get(required) or []
+    if not isinstance(terms, list):
+        raise ConfError(f"podAntiAffinity.{required} is {terms!r}, not a list; write it as Kubernetes' API has it")
+    return spec | {"affinity": affinity | {"podAntiAffinity": anti | {required: [*terms, term]}}}
+
+
+def _map_of(body: Json, field: str) -> Json:
+    found = body.get(field) or {}
+    if not isinstance(found, dict):
+        raise ConfError(f"{field} is {found!r}, not a map; write it as Kubernetes' API has it")
+    return found

@@ -8,13 +8,15 @@ from penstock.render import labels, names, pods
 from penstock.render.contract import ImageContract, contract_of
 from penstock.render.inventory import Cluster
 from penstock.render.services import service
+from penstock.slurm import conf
 
 _APP = "slurmrestd"
 
 
 def manifests(cluster: Cluster, restapi: RestApi) -> list[Json]:
     """Every object of a RestApi."""
-    return [_service(restapi), deployment(cluster, restapi)]
+    with conf.about(f'RestApi "{restapi.metadata.name}"'):
+        return [_service(restapi), deployment(cluster, restapi)]
 
 
 def _service(restapi: RestApi) -> Json:
@@ -27,7 +29,7 @@ def _service(restapi: RestApi) -> Json:
 def deployment(cluster: Cluster, restapi: RestApi) -> Json:
     """The Deployment of slurmrestd."""
     own, layers = labels.component(_APP, restapi), [restapi.spec.template.metadata]
-    annotations = {labels.DEFAULT_CONTAINER: _APP, **_hashes(cluster)}
+    annotations = {labels.DEFAULT_CONTAINER: _APP, **_hashes(cluster, restapi)}
     pod = labels.metadata("", restapi, layers=layers, labels=own, annotations=annotations, owners=[])
     return {
         "apiVersion": "apps/v1",
@@ -45,14 +47,22 @@ def deployment(cluster: Cluster, restapi: RestApi) -> Json:
     }
 
 
-def _hashes(cluster: Cluster) -> dict[str, str | None]:
+def _hashes(cluster: Cluster, restapi: RestApi) -> dict[str, str | None]:
     """Slurmrestd reads its keys once: a new one has to roll it (Slinky forgets to)."""
-    key = cluster.references.secret_value(cluster.namespace, cluster.controller.spec.jwt_key)
-    return {labels.JWT_KEY_HASH: labels.key_digest(key)}
+    spec, known = cluster.controller.spec, cluster.references
+    slurm_key = spec.slurm_key_ref if _contract(restapi).supervised else None
+    return {
+        labels.JWT_KEY_HASH: labels.key_digest(known.secret_value(cluster.namespace, spec.jwt_key)),
+        labels.SLURM_KEY_HASH: labels.key_digest(known.secret_value(cluster.namespace, slurm_key)),
+    }
+
+
+def _contract(restapi: RestApi) -> ImageContract:
+    return contract_of(restapi.spec.image_contract, restapi.spec.slurmrestd.get("image"))
 
 
 def _pod(cluster: Cluster, restapi: RestApi) -> Json:
-    contract = contract_of(restapi.spec.image_contract, restapi.spec.slurmrestd.get("image"))
+    contract = _contract(restapi)
     ours: Json = {
         "securityContext": pods.pod_run_as(contract.restd_uid),
         "containers": [_slurmrestd(cluster, restapi, contract)],
@@ -67,17 +77,16 @@ def _slurmrestd(cluster: Cluster, restapi: RestApi, contract: ImageContract) -> 
     ours: Json = {
         **pods.image(contract, _APP, theirs),
         **pods.command(contract, _APP),
+        "args": _options(cluster, contract),
         "env": [{"name": "SLURM_JWT", "value": "daemon"}, *hardening],
         "ports": [{"name": _APP, "containerPort": names.SLURMRESTD_PORT, "protocol": "TCP"}],
         **pods.tcp_probes(_APP),
         "securityContext": pods.run_as(contract.restd_uid),
         "volumeMounts": [pods.mount(pods.ETC, "/etc/slurm", read_only=True)],
     }
-    merged = pods.container(_APP, ours, {key: value for key, value in theirs.items() if key != "args"})
+    merged = pods.container(_APP, ours, theirs)
     # The address comes last, behind whatever options the CR adds.
-    return merged | {
-        "args": [*_options(cluster, contract), *(theirs.get("args") or []), f"0.0.0.0:{names.SLURMRESTD_PORT}"]
-    }
+    return merged | {"args": [*merged.get("args", []), f"0.0.0.0:{names.SLURMRESTD_PORT}"]}
 
 
 def _options(cluster: Cluster, contract: ImageContract) -> list[str]:

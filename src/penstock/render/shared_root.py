@@ -8,6 +8,7 @@ from penstock.render import labels, names, pods
 from penstock.render.inventory import Cluster
 
 _VOLUME = "shared-root"
+_SIZE = "20Gi"  # a claim must name one: a Debian of 1 GiB and room for people's files
 
 
 def claim(cluster: Cluster) -> list[Json]:
@@ -16,7 +17,8 @@ def claim(cluster: Cluster) -> list[Json]:
     root = controller.spec.shared_root
     if root is None or root.existing_claim:
         return []
-    spec: Json = {"accessModes": list(root.access_modes), "resources": encode(root.resources)}
+    size = encode(root.resources) or {"requests": {"storage": _SIZE}}
+    spec: Json = {"accessModes": list(root.access_modes), "resources": size}
     if root.storage_class_name is not None:
         spec["storageClassName"] = root.storage_class_name
     # No owner: the users' files in it outlive the Controller.

@@ -11,6 +11,7 @@ from penstock.render.files.sshd_config import worker_sshd_config
 from penstock.render.inventory import Cluster
 from penstock.render.seat import Seat, machine_seat, on_host_network, seat
 from penstock.render.services import config_map
+from penstock.slurm import conf
 
 _APP = "slurmd"
 _WORKER_TAINT = {"key": "nodeset.slinky.slurm.net/worker", "operator": "Equal", "effect": "NoExecute"}
@@ -31,17 +32,15 @@ def ssh_config(node_set: NodeSet) -> list[Json]:
     if ssh is None or not ssh.enabled:
         return []
     metadata = labels.metadata(names.ssh_config(node_set), node_set, labels=labels.component(_APP, node_set))
-    return [config_map(metadata, {"sshd_config": worker_sshd_config(ssh)})]
+    with conf.about(f'NodeSet "{node_set.metadata.name}"'):
+        return [config_map(metadata, {"sshd_config": worker_sshd_config(ssh)})]
 
 
 def pod(cluster: Cluster, node_set: NodeSet, one: Seat) -> Json:
     """One worker pod."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": _metadata(cluster, node_set, one),
-        "spec": _spec(cluster, node_set, one),
-    }
+    with conf.about(f'NodeSet "{node_set.metadata.name}"'):
+        metadata, spec = _metadata(cluster, node_set, one), _spec(cluster, node_set, one)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def _metadata(cluster: Cluster, node_set: NodeSet, one: Seat) -> Json:

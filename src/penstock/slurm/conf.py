@@ -20,9 +20,11 @@ _UNSAFE = re.compile(rf"[{_UNWRITABLE}\"#\\]")
 _UNSAFE_EVEN_ESCAPED = re.compile(rf"[{_UNWRITABLE}]")
 _HOST = re.compile(r"[A-Za-z0-9._:-]+|\[[0-9A-Fa-f:.]+\]")
 _BLANK = re.compile(r"\s")
-_TOKEN = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)=(\"[^\"]*\"|\S+)(?:\s+|$)")
+_TOKEN = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)=(\"[^\"]*\"|\S+)(?:\s+|$)", re.ASCII)
+_SETTING = re.compile(r'\s*([A-Za-z0-9_.]+)\s*[-*+/]?=\s*(?:"([^"]*)"|(\S+))\s*', re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\s*$")
+_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\s*$", re.ASCII)
+_ESCAPE = re.compile(r"\\(.?)")
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)#.*")
 
 Setting = str | int | float | bool
@@ -34,10 +36,12 @@ class ConfError(ValueError):
 
 @contextmanager
 def about(what: str) -> Iterator[None]:
-    """Name the object that is at fault, whatever is found wrong inside."""
+    """Name the object that is at fault, once, whatever is found wrong inside."""
     try:
         yield
     except ConfError as problem:
+        if what in str(problem):
+            raise
         raise ConfError(f"{what}: {problem}") from problem
 
 
@@ -166,14 +170,10 @@ def _tokens(text: str, *, of: str) -> Iterator[tuple[str, str]]:
 def settings(text: str) -> dict[str, str]:
     """Settings of a file's text by lower-case key: comments off, continued lines joined, the last one wins.
 
-    Only lines of one setting without blanks are read; the others have meanings of their own and stay text.
+    Only lines of one setting are read; the others have meanings of their own and stay text.
     """
-    found: dict[str, str] = {}
-    for raw in _logical_lines(text):
-        key, equals, setting = (part.strip() for part in raw.partition("="))
-        if equals and _KEY.fullmatch(key) and (plain := re.fullmatch(r'"([^"\s]+)"|([^"\s]+)', setting)):
-            found[key.lower()] = plain[1] or plain[2]
-    return found
+    matches = (_SETTING.fullmatch(line) for line in _logical_lines(text))
+    return {match[1].lower(): match[2] or match[3] or "" for match in matches if match}
 
 
 def _logical_lines(text: str) -> Iterator[str]:
@@ -182,11 +182,11 @@ def _logical_lines(text: str) -> Iterator[str]:
     for raw in text.replace("\r\n", "\n").split("\n"):
         part = _COMMENT.sub(r"\1", raw)
         continued = _CONTINUED.search(part)
-        parts.append(part.rstrip()[:-1] if continued else part)
+        parts.append(part[: part.rindex("\\")] if continued else part)
         if not continued:
-            yield "".join(parts)
+            yield _ESCAPE.sub(r"\1", "".join(parts))
             parts = []
-    yield "".join(parts)
+    yield _ESCAPE.sub(r"\1", "".join(parts))
 
 
 def merged_options(ours: str, theirs: str) -> str:

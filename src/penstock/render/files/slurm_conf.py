@@ -25,17 +25,16 @@ def slurm_conf(cluster: Cluster) -> str:
     """The whole file, or the few lines that clients of an external slurmctld need."""
     if cluster.controller.spec.external:
         return conf.document([_external(cluster), _external_plugins(), _accounting(cluster)])
-    plugins = _plugins(cluster)
     sections = [
         _general(cluster),
         _logging(cluster),
-        plugins,
+        _plugins(cluster),
         _accounting(cluster),
         _slurmctld_scripts(cluster),
         _node_scripts(cluster),
         node_section(cluster),
     ]
-    return conf.document([*sections, *appended_sections(cluster.controller.spec.extra_conf, [*sections])])
+    return conf.document([*sections, *appended_sections(cluster.controller.spec.extra_conf, sections)])
 
 
 def appended_sections(extra: str | None, sections: Iterable[Section]) -> list[Section]:

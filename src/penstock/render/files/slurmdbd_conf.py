@@ -10,7 +10,7 @@ from penstock.slurm import conf
 from penstock.slurm.conf import Section
 
 
-def slurmdbd_conf(accounting: Accounting, *, password: str | None, version: SlurmVersion) -> str:
+def slurmdbd_conf(accounting: Accounting, *, password: bytes, version: SlurmVersion) -> str:
     """The whole file. Without a password the line is left out, and slurmdbd tries without one."""
     sections = [_general(accounting), _plugins(accounting, version), _storage(accounting, password), _logging()]
     return conf.document([*sections, *appended_sections(accounting.spec.extra_conf, sections)])
@@ -35,7 +35,7 @@ def _plugins(accounting: Accounting, version: SlurmVersion) -> Section:
     return section
 
 
-def _storage(accounting: Accounting, password: str | None) -> Section:
+def _storage(accounting: Accounting, password: bytes) -> Section:
     section, storage = Section("STORAGE"), accounting.spec.storage_config
     section.add("StorageType", "accounting_storage/mysql")
     if storage:
@@ -43,7 +43,10 @@ def _storage(accounting: Accounting, password: str | None) -> Section:
         section.add("StoragePort", storage.port)
         section.add("StorageUser", storage.username)
         section.add("StorageLoc", storage.database)
-        section.add("StoragePass", password)
+        if password:
+            key = storage.password_key_ref
+            of = f'the password in key "{key.key}" of Secret "{key.name}"'
+            section.lines.append(f"StoragePass={conf.password(password, of=of)}")
     return section
 
 

@@ -1,0 +1,1 @@
+"""What is rendered: files that Slurm reads, objects that Kubernetes takes."""
