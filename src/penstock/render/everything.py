@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.api.kinds import Kind
@@ -12,7 +11,6 @@ from penstock.api.objects import Json
 from penstock.render import accounting, controller, login, names, restapi, token, worker, workers
 from penstock.render.inventory import Cluster, Inventory
 from penstock.render.missing import missing_references
-from penstock.slurm.conf import ConfError
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,50 +40,33 @@ def render(inventory: Inventory) -> Rendered:
 
 def _accounting_manifests(inventory: Inventory) -> Iterator[Json]:
     for one in inventory.accountings:
-        with _speaking_of(one):
-            yield from accounting.manifests(one, inventory.references, release=inventory.release)
+        yield from accounting.manifests(one, inventory.references, release=inventory.release)
 
 
 def _cluster_manifests(inventory: Inventory, cluster: Cluster) -> Iterator[Json]:
-    with _speaking_of(cluster.controller):
-        yield from [] if inventory.is_assumed(cluster.controller) else controller.manifests(cluster)
-        yield from workers.manifests(cluster)
+    yield from [] if inventory.is_assumed(cluster.controller) else controller.manifests(cluster)
+    yield from workers.manifests(cluster)
     for node_set in cluster.sorted_node_sets:
-        with _speaking_of(node_set):
-            yield from worker.manifests(cluster, node_set)
+        yield from worker.manifests(cluster, node_set)
     for rest_api in inventory.members(inventory.rest_apis, cluster):
-        with _speaking_of(rest_api):
-            yield from restapi.manifests(cluster, rest_api)
+        yield from restapi.manifests(cluster, rest_api)
     for login_set in inventory.members(inventory.login_sets, cluster):
-        with _speaking_of(login_set):
-            yield from login.manifests(cluster, login_set)
+        yield from login.manifests(cluster, login_set)
 
 
 def _files(inventory: Inventory, clusters: list[Cluster]) -> Iterator[tuple[str, str]]:
     for cluster in clusters:
-        with _speaking_of(cluster.controller):
-            yield from _placed(cluster.controller, names.controller(cluster.controller), controller.directory(cluster))
+        yield from _placed(cluster.controller, names.controller(cluster.controller), controller.directory(cluster))
     for one in inventory.accountings:
         if not one.spec.external:
-            with _speaking_of(one):
-                files = accounting.configuration(one, inventory.references, release=inventory.release)
-                yield from _placed(one, names.accounting(one), files)
+            files = accounting.configuration(one, inventory.references, release=inventory.release)
+            yield from _placed(one, names.accounting(one), files)
     for login_set in inventory.login_sets:
-        with _speaking_of(login_set):
-            yield from _placed(login_set, names.login(login_set), login.configuration(login_set))
+        yield from _placed(login_set, names.login(login_set), login.configuration(login_set))
 
 
 def _placed(owner: Kind, component: str, files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     yield from ((f"{owner.metadata.namespace}/{component}/{name}", text) for name, text in files.items())
-
-
-@contextmanager
-def _speaking_of(kind: Kind) -> Iterator[None]:
-    """Whoever renders a piece knows what is wrong; which object it belongs to is known here."""
-    try:
-        yield
-    except ConfError as problem:
-        raise ConfError(f'{kind.kind} "{kind.metadata.name}": {problem}') from problem
 
 
 def _notes(inventory: Inventory) -> Iterator[str]:

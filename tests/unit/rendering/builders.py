@@ -119,7 +119,7 @@ def everything(**variations: Json) -> list[Kind]:
         ),
         accounting(**(own("accounting") or {})),
         rest_api(**(own("rest_api") or {})),
-        login_set(**(own("login_set") or {})),
+        login_set(strategy={"type": "Recreate"}, **(own("login_set") or {})),
         node_set(
             replicas=2,
             ssh={"enabled": True, "sssdConfRef": SSSD},

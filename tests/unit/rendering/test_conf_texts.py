@@ -49,6 +49,14 @@ def test_appended_text_counts_and_undoes_no_more_than_it_says(text: str) -> None
     assert found == wanted
 
 
+@pytest.mark.parametrize("text", ["X=1 \\", "X=1\\  ", "X=1\nY=a\\\t\n", "X=\\\\\\"])
+def test_text_that_would_swallow_the_next_line_is_refused(text: str) -> None:
+    """PT-1: a backslash joins lines, also with blanks behind it; an escaped one does not."""
+    with pytest.raises(ConfError, match='Controller "slurm": extraConf ends in a backslash'):
+        of_controller(extraConf=text)
+    assert "X=\\\\\n" in of_controller(extraConf="X=\\\\")["slurm.conf"]
+
+
 def is_setting(line: Line) -> bool:
     """Whether a line is one setting; nodes, partitions and included files are other things."""
     return len(line) == 1 and line[0][0].lower() not in {"include", "partitionname", "nodename", "nodeset"}

@@ -198,6 +198,13 @@ def test_a_volume_has_one_source() -> None:
         ([{"name": "slurmd", "containerPort": 7000}], [{"name": "slurmd", "containerPort": 7000}]),
         ([{"containerPort": 6818, "hostPort": 6818}], [{"name": "slurmd", "containerPort": 6818, "hostPort": 6818}]),
         (
+            [{"containerPort": 6818, "hostPort": 1}, {"containerPort": 6818, "protocol": "UDP"}],
+            [
+                {"name": "slurmd", "containerPort": 6818, "hostPort": 1},
+                {"containerPort": 6818, "protocol": "UDP"},
+            ],
+        ),
+        (
             [{"name": "x", "containerPort": 53, "protocol": "UDP"}, {"name": "y", "containerPort": 53}],
             [
                 {"name": "slurmd", "containerPort": 6818},

@@ -21,11 +21,14 @@ from penstock.api.validation import decode
 from penstock.render.everything import Rendered
 from penstock.slurm.conf import ConfError
 
-from .builders import everything, node_set, rendered, slinky_everything
+from .builders import accounting, everything, login_set, node_set, rendered, rest_api, slinky_everything, token
 from .spec_strategies import kinds
 
 MAPS = {"a": {"x.sh": "1", "gres.conf": "2"}, "gpu": {"y.sh": "", "cgroup.conf": "CgroupPlugin=disabled"}, "1Gi": {}}
-ORDINARY = [*everything(), node_set("other", partition={"enabled": True})]
+ORDINARY = [
+    *everything(), node_set("other", partition={"enabled": True}), accounting("a2"), login_set("l2"), rest_api("r2"),
+    token("t2"),
+]  # fmt: skip
 KINDS = ["Controller", "Accounting", "NodeSet", "LoginSet", "RestApi", "Token"]
 
 
