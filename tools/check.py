@@ -1,10 +1,10 @@
 """Every check of the repository, one step after the other: what `make test` runs.
 
-    .venv/bin/python tools/check.py             all steps, with the real Slurm
+    .venv/bin/python tools/check.py             all steps, with the real Slurm and Kubernetes
     .venv/bin/python tools/check.py types unit  only these
 
-Root file systems for the real Slurm are built in the background meanwhile. The first step that fails ends the run. The
-table at the end says where the time went, and the last lines are the closing lines of the test tiers.
+The real Slurm's root file systems and the real Kubernetes are built in the background meanwhile. The first step that
+fails ends the run. The table at the end says where the time went; the last lines are the closing lines of the tiers.
 """
 
 import argparse
@@ -30,8 +30,11 @@ STEPS = {
     "layers": ("lint-imports",),
     "unit": (*PYTEST, "tests/unit", "--durations=5"),
     "package": (*PYTEST, "tests/package"),
+    "client": (*PYTEST, "tests/kube_client"),
     "slurm": (*PYTEST, "tests/real_slurm", "--durations=3"),
+    "kube": (*PYTEST, "tests/kube", "tests/contract", "--durations=3"),
 }
+Builds = dict[str, "subprocess.Popen[str]"]
 DEBIAN_PACKAGES = ("iproute2", "mmdebstrap", "mount", "util-linux")
 
 
@@ -48,10 +51,9 @@ class Result:
 def check(names: Sequence[str]) -> None:
     """Run the steps in their order, print the table, and raise when one has failed."""
     results = []
-    with root_filesystems(needed="slurm" in names) as builds:
+    with builds_for(names) as builds:
         for name in names:
-            if name == "slurm":
-                await_builds(builds)
+            await_builds(builds.get(name, {}))
             results.append(perform(name))
             if results[-1].code:
                 break
@@ -64,41 +66,47 @@ def check(names: Sequence[str]) -> None:
 
 
 @contextmanager
-def root_filesystems(*, needed: bool) -> Iterator[dict[str, "subprocess.Popen[str]"]]:
-    """Start building the real Slurm of every suite; whatever happens, nothing is left running."""
-    builds: dict[str, subprocess.Popen[str]] = {}
-    if needed:
-        if os.geteuid() != 0:
-            raise ToolError(
-                "the real Slurm needs root (namespaces, mounts): run make test as root; make unit needs none"
-            )
-        prepare.apt(DEBIAN_PACKAGES)
-        suites = tomllib.loads((ROOT / "images/slurm.toml").read_text())["suites"]
-        builds = {suite: start_build(suite) for suite in suites}
+def builds_for(names: Sequence[str]) -> Iterator[dict[str, Builds]]:
+    """Start building what later steps need, aside; whatever happens, nothing is left running."""
+    builds: dict[str, Builds] = {}
+    if "kube" in names:  # the longest first: minutes on empty caches
+        builds["kube"] = {"Kubernetes' control plane": start_build("tools/kube", "build")}
+    if "slurm" in names:
+        builds["slurm"] = root_filesystems()
     try:
         yield builds
     finally:
-        for build in builds.values():
+        for build in (build for step_builds in builds.values() for build in step_builds.values()):
             build.terminate()
             build.wait()
 
 
-def start_build(suite: str) -> "subprocess.Popen[str]":
-    """Build a root file system aside; what it says is read when it is needed."""
-    command = [sys.executable, str(ROOT / "tools/rootfs.py"), suite]
+def root_filesystems() -> Builds:
+    """Start building the real Slurm of every suite."""
+    if os.geteuid() != 0:
+        raise ToolError("the real Slurm needs root (namespaces, mounts): run make test as root; make unit needs none")
+    prepare.apt(DEBIAN_PACKAGES)
+    suites = tomllib.loads((ROOT / "images/slurm.toml").read_text())["suites"]
+    return {f"Debian {suite} with Slurm": start_build("tools/rootfs.py", suite) for suite in suites}
+
+
+def start_build(program: str, *words: str) -> "subprocess.Popen[str]":
+    """Build something aside; what it says is read when it is needed."""
+    command = [sys.executable, str(ROOT / program), *words]
     return subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
 
 
-def await_builds(builds: dict[str, "subprocess.Popen[str]"]) -> None:
-    """Wait for the root file systems, which usually are there by now."""
-    print("\n== rootfs: the real Slurm's root file systems", flush=True)
-    for suite, build in builds.items():
-        with step(f"Debian {suite}"):
+def await_builds(builds: Builds) -> None:
+    """Wait for what a step needs, which usually is there by now."""
+    if builds:
+        print("\n== what the next step needs", flush=True)
+    for name, build in builds.items():
+        with step(name):
             said, _ = build.communicate()
             if build.returncode:
-                raise ToolError(f"no root file system of {suite}:\n{said}")
+                raise ToolError(f"{name} could not be built:\n{said}")
 
 
 def perform(name: str) -> Result:

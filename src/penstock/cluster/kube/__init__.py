@@ -1,0 +1,14 @@
+"""The adapter for a real Kubernetes API server: aiohttp for the wire, msgspec for what travels on it.
+
+```
+discovery ─> kubeconfig | service_account ─> connection (tls, identity, exec_plugin)     who we are, and where to
+cluster ──> paths, transport ──> answers, changes                                       what we ask, and what came back
+```
+"""
+
+from penstock.cluster.kube.cluster import KubeCluster
+from penstock.cluster.kube.connection import Connection, Misconfigured
+from penstock.cluster.kube.discovery import find
+from penstock.cluster.kube.transport import Limits
+
+__all__ = ["Connection", "KubeCluster", "Limits", "Misconfigured", "find"]

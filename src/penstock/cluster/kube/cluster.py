@@ -1,0 +1,229 @@
+"""A Kubernetes API server, behind the port."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator
+from types import TracebackType
+from typing import Any, Generic, Self
+
+import msgspec
+
+from penstock.api.objects import Json
+from penstock.cluster.kube import answers, paths
+from penstock.cluster.kube.changes import Changes
+from penstock.cluster.kube.connection import Connection
+from penstock.cluster.kube.transport import Call, Limits, Transport
+from penstock.cluster.port import (
+    ALWAYS,
+    EVERYTHING,
+    MANAGER,
+    Event,
+    EventType,
+    Listing,
+    Preconditions,
+    Propagation,
+    Selection,
+    T,
+)
+from penstock.cluster.resources import Lean, Resource
+
+_PODS = Resource("", "v1", "pods", "Pod", Lean)
+_APPLY = "application/apply-patch+yaml"
+"""JSON is YAML."""
+_MERGE = "application/merge-patch+json"
+
+
+class _PageMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class _Page(msgspec.Struct, Generic[T]):
+    metadata: _PageMeta
+    items: list[T] | None = None
+
+
+class KubeCluster:
+    """The port (`penstock.cluster.port.Cluster`) to a real API server. Use as an async context manager."""
+
+    def __init__(self, connection: Connection, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+        self._transport = Transport(connection, self._limits)
+
+    async def __aenter__(self) -> Self:
+        await self._transport.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._transport.__aexit__(kind, error, trace)
+
+    async def get(self, resource: Resource[T], name: str, namespace: str = "") -> T:
+        """One object, or `NotFound`."""
+        what = f"get {paths.label(resource, name, namespace)}"
+        body = await self._send("GET", paths.one(resource, name, namespace), what)
+        return answers.read(body, resource.struct, what)
+
+    async def list(
+        self, resource: Resource[T], where: Selection = EVERYTHING, *, limit: int = 500, continue_token: str = ""
+    ) -> Listing[T]:
+        """One page of objects, straight from the store behind the server: a cached list would ignore the limit."""
+        what = f"list {paths.label(resource, namespace=where.namespace)}"
+        query = _selectors(where) | {"limit": str(limit)}
+        if continue_token:
+            query["continue"] = continue_token
+        body = await self._send("GET", paths.collection(resource, where.namespace), what, query=query)
+        page: _Page[T] = answers.read(body, _Page[resource.struct], what)  # type: ignore[name-defined]
+        return Listing(page.items or [], page.metadata.resource_version, page.metadata.continue_ or "")
+
+    async def watch(
+        self, resource: Resource[T], where: Selection = EVERYTHING, *, since: str
+    ) -> AsyncGenerator[Event[T], None]:
+        """What happens after `since`, until the server closes the stream. Begins with a bookmark: we are connected."""
+        # By chance a little shorter, so that watches that began together do not end together.
+        seconds = math.ceil(self._limits.watch * (1 - self._limits.backoff.chance() / 4))
+        query = {"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": since, "timeoutSeconds": str(seconds)}
+        call = Call(
+            method="GET",
+            path=paths.collection(resource, where.namespace),
+            what=f"watch {paths.label(resource, namespace=where.namespace)}",
+            query=_selectors(where) | query,
+        )
+        changes = Changes(resource.struct, call.what)
+        async with self._transport.stream(call, seconds=seconds) as blocks:
+            yield Event(EventType.BOOKMARK, None, since)
+            async for block in blocks:
+                for event in changes.feed(block):
+                    yield event
+        changes.end()
+
+    async def create(self, resource: Resource[T], body: Json, *, dry_run: bool = False) -> T:
+        """Make an object; `AlreadyExists` when it is there."""
+        name, namespace = _place(body)
+        what = f"create {paths.label(resource, name, namespace)}"
+        answer = await self._send(
+            "POST",
+            paths.collection(resource, namespace),
+            what,
+            query={"fieldManager": MANAGER} | _dry(dry_run),
+            body=_typed(resource, body),
+        )
+        return answers.read(answer, resource.struct, what)
+
+    async def apply(
+        self, resource: Resource[T], body: Json, *, manager: str = MANAGER, force: bool = True, dry_run: bool = False
+    ) -> T:
+        """Server-side apply."""
+        return await self._apply(resource, body, "", _ownership(manager, force) | _dry(dry_run))
+
+    async def apply_status(self, resource: Resource[T], body: Json, *, manager: str = MANAGER, force: bool = True) -> T:
+        """Server-side apply of the status alone."""
+        return await self._apply(resource, body, "status", _ownership(manager, force))
+
+    async def patch(
+        self, resource: Resource[T], name: str, patch: Json, *, namespace: str = "", subresource: str = ""
+    ) -> T:
+        """A JSON merge patch."""
+        what = f"patch {paths.label(resource, name, namespace)}"
+        path = paths.one(resource, name, namespace, subresource)
+        answer = await self._send("PATCH", path, what, query={"fieldManager": MANAGER}, body=patch, content_type=_MERGE)
+        return answers.read(answer, resource.struct, what)
+
+    async def scale(self, resource: Resource[T], name: str, replicas: int, *, namespace: str = "") -> None:
+        """Set the size through the scale subresource."""
+        await self._send(
+            "PATCH",
+            paths.one(resource, name, namespace, "scale"),
+            f"scale {paths.label(resource, name, namespace)}",
+            query={"fieldManager": MANAGER},
+            body={"spec": {"replicas": replicas}},
+            content_type=_MERGE,
+        )
+
+    async def delete(
+        self,
+        resource: Resource[T],
+        name: str,
+        *,
+        namespace: str = "",
+        only_if: Preconditions = ALWAYS,
+        propagation: Propagation = Propagation.BACKGROUND,
+        grace_seconds: int | None = None,
+    ) -> None:
+        """Delete; `Conflict` when the preconditions do not hold, `NotFound` when it is gone already."""
+        options = _delete_options(only_if) | {"propagationPolicy": propagation.value}
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        what = f"delete {paths.label(resource, name, namespace)}"
+        await self._send("DELETE", paths.one(resource, name, namespace), what, body=options)
+
+    async def evict(self, name: str, *, namespace: str, only_if: Preconditions = ALWAYS) -> None:
+        """Ask for a pod to go; `Overloaded`, at once, when a budget says not now."""
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": _delete_options(only_if),
+        }
+        path = paths.one(_PODS, name, namespace, "eviction")
+        await self._send("POST", path, f"evict {paths.label(_PODS, name, namespace)}", body=body, patient=False)
+
+    async def _apply(self, resource: Resource[T], body: Json, subresource: str, query: dict[str, str]) -> T:
+        name, namespace = _place(body)
+        what = f"apply {paths.label(resource, name, namespace)}"
+        path = paths.one(resource, name, namespace, subresource)
+        answer = await self._send("PATCH", path, what, query=query, body=_typed(resource, body), content_type=_APPLY)
+        return answers.read(answer, resource.struct, what)
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        what: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: Json | None = None,
+        content_type: str = "application/json",
+        patient: bool = True,
+    ) -> bytes:
+        call = Call(
+            method=method,
+            path=path,
+            what=what,
+            # The server gives up when we do, so that a write we gave up on does not happen much later.
+            query=(query or {}) | {"timeout": f"{self._limits.answer:g}s"},
+            body=None if body is None else msgspec.json.encode(body),
+            content_type=content_type,
+            patient=patient,
+        )
+        return await self._transport.send(call)
+
+
+def _place(body: Json) -> tuple[str, str]:
+    metadata: dict[str, Any] = body.get("metadata", {})
+    return metadata.get("name", ""), metadata.get("namespace", "")
+
+
+def _typed(resource: Resource[T], body: Json) -> Json:
+    return {"apiVersion": resource.api_version, "kind": resource.kind} | body
+
+
+def _selectors(where: Selection) -> dict[str, str]:
+    asked = {"labelSelector": where.labels, "fieldSelector": where.fields}
+    return {name: text for name, text in asked.items() if text}
+
+
+def _ownership(manager: str, force: bool) -> dict[str, str]:
+    return {"fieldManager": manager, "force": "true" if force else "false"}
+
+
+def _dry(dry_run: bool) -> dict[str, str]:
+    return {"dryRun": "All"} if dry_run else {}
+
+
+def _delete_options(only_if: Preconditions) -> Json:
+    asked = {"uid": only_if.uid, "resourceVersion": only_if.resource_version}
+    preconditions = {name: text for name, text in asked.items() if text is not None}
+    return {"apiVersion": "v1", "kind": "DeleteOptions"} | ({"preconditions": preconditions} if preconditions else {})

@@ -1,0 +1,30 @@
+"""What the tests against a real Kubernetes API share."""
+
+import itertools
+import sys
+
+import pytest
+
+from .control_plane import ControlPlane, control_plane, run
+
+__all__ = ["control_plane", "crds", "namespace"]
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane) -> str:
+    """Make a namespace that no other test knows; it goes with the control plane."""
+    name = f"test-{next(NUMBERS)}"
+    status, answer = control_plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    assert status == 201, answer
+    return name
+
+
+@pytest.fixture(scope="session")
+def crds(control_plane: ControlPlane) -> list[str]:
+    """Install the six kinds as the documentation says; their names, once the API server serves them."""
+    printed = run(sys.executable, "-m", "penstock", "crds").stdout
+    applied = control_plane.kubectl_says("apply", "--server-side", "-f", "-", "-o", "name", stdin=printed).split()
+    control_plane.kubectl_says("wait", "--for=condition=Established", "--timeout=30s", *applied)
+    return applied
