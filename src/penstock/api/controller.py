@@ -45,7 +45,7 @@ class HighAvailability(Part, frozen=True):
     """Backup slurmctlds that take over when the first one dies."""
 
     enabled: Annotated[bool, documented("Run backups; needs persistence with an existing ReadWriteMany claim.")] = False
-    backups: Annotated[int, documented("How many backups.", minimum=1)] = 1
+    backups: Annotated[int, documented("How many backups.", minimum=1, maximum=31)] = 1
 
 
 class Persistence(ClaimSpec, frozen=True):

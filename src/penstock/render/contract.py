@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from penstock.api.controller import ImageContract as Choice
 from penstock.slurm.conf import ConfError
 
-_TAG_VERSION = re.compile(r":(\d\d)\.(\d\d)\b")
+# SchedMD releases in February, May, August or November: `pytorch:24.01` is no release of Slurm.
+_TAG_VERSION = re.compile(r":(\d\d)\.(02|05|08|11)\b")
 _TINI = ("/usr/bin/tini", "--")
 
 

@@ -22,7 +22,7 @@ CREATE TABLE objects (
     PRIMARY KEY (resource, namespace, name)
 );
 CREATE TABLE counter (version INTEGER NOT NULL);
-INSERT INTO counter VALUES (0);
+INSERT INTO counter VALUES (1);
 PRAGMA user_version = 1;
 COMMIT;
 """

@@ -17,7 +17,7 @@ from penstock.cluster.store.records import Change, Key, Record
 class Ledger:
     """The newest state of all objects, indexed by uid and by owner."""
 
-    def __init__(self, records: Iterable[Record] = (), version: int = 0) -> None:
+    def __init__(self, records: Iterable[Record], version: int) -> None:
         self.reset(records, version)
 
     def reset(self, records: Iterable[Record], version: int) -> None:

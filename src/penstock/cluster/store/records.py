@@ -14,6 +14,8 @@ from penstock.cluster.resources import Lean, Meta, Resource
 
 T = TypeVar("T", bound=Lean)
 
+FIRST_VERSION = 1
+"""The version of a store in which nothing has happened; to a watch, "0" would mean something else."""
 FOREGROUND = "foregroundDeletion"
 """The finalizer of an object that waits for what it owns to go first."""
 

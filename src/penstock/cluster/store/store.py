@@ -34,7 +34,7 @@ from penstock.cluster.store.commits import Commits
 from penstock.cluster.store.journal import Journal
 from penstock.cluster.store.ledger import Ledger
 from penstock.cluster.store.paging import Bookmark, bookmark_of, token_of
-from penstock.cluster.store.records import Change, Key, Record
+from penstock.cluster.store.records import FIRST_VERSION, Change, Key, Record
 from penstock.cluster.store.selection import Chosen
 from penstock.cluster.store.shelf import Shelf
 from penstock.cluster.store.verbs import STATUS, Verbs
@@ -71,7 +71,7 @@ class Store:
         self._shelves: dict[str, Shelf] = {}
         self._closed = False
         journal = None if path is None else Journal(path)
-        records, self._version = ([], 0) if journal is None else journal.load()
+        records, self._version = ([], FIRST_VERSION) if journal is None else journal.load()
         self._born = self._version
         for record in records:
             self._shelf(record.key.resource).load(record)
