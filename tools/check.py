@@ -30,7 +30,7 @@ STEPS = {
     "layers": ("lint-imports",),
     "unit": (*PYTEST, "tests/unit", "--durations=5"),
     "package": (*PYTEST, "tests/package"),
-    "client": (*PYTEST, "tests/kube_client"),
+    "cluster": (*PYTEST, "tests/cluster", "tests/kube_client", "--durations=3"),
     "slurm": (*PYTEST, "tests/real_slurm", "--durations=3"),
     "kube": (*PYTEST, "tests/kube", "tests/contract", "--durations=3"),
 }
