@@ -16,8 +16,8 @@ from penstock.cluster.errors import ClusterError, NotFound
 from penstock.cluster.port import Cluster, Event, EventType, Selection
 from penstock.cluster.resources import Lean, Meta, Resource, Whole
 
-_PATIENCE = 20.0
-"""Seconds for what a real cluster does a little later."""
+_PATIENCE = 60.0
+"""Seconds for what a real cluster does a little later; its garbage collector notices new kinds after half a minute."""
 
 
 class Metadata(Meta, frozen=True):

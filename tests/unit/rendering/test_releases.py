@@ -24,5 +24,5 @@ def test_a_tag_names_a_release_only_if_slurm_has_such_a_one(image: str | None, r
 
 
 def test_what_is_no_release_is_refused_with_an_example() -> None:
-    with pytest.raises(ValueError, match="write for instance 26.05"):
+    with pytest.raises(ValueError, match=r"write for instance 26\.05"):
         SlurmVersion.parse("newest")
