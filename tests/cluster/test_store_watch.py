@@ -1,0 +1,151 @@
+"""The store's own bounds: how far back it remembers, what it tells a watcher that sees nothing, how a watch ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import wraps
+
+import pytest
+
+from penstock.cluster.errors import Expired, Refused
+from penstock.cluster.port import EventType, Selection
+from penstock.cluster.resources import Resource, Whole
+from penstock.cluster.store import Store
+
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", Whole)
+SECRETS = Resource("", "v1", "secrets", "Secret", Whole)
+
+
+def loop(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+    """Run an async test in a loop of its own."""
+
+    @wraps(test)
+    def run() -> None:
+        asyncio.run(bounded(test))
+
+    return run
+
+
+async def bounded(test: Callable[[], Awaitable[None]]) -> None:
+    """Rather fail than hang."""
+    async with asyncio.timeout(10):
+        await test()
+
+
+async def write(store: Store, count: int, resource: Resource[Whole] = CONFIG_MAPS) -> None:
+    """Make objects, and so as many changes."""
+    for _ in range(count):
+        await store.create(resource, {"metadata": {"generateName": "one-", "namespace": "test"}})
+
+
+@loop
+async def test_a_watch_that_begins_before_the_first_write_misses_nothing() -> None:
+    """The version of an empty store must not be the "0" that means: whatever is there by now."""
+    store = Store()
+    since = (await store.list(CONFIG_MAPS)).resource_version
+    await write(store, 1)
+    await store.delete(CONFIG_MAPS, (await store.list(CONFIG_MAPS)).items[0].metadata.name, namespace="test")
+    watch = store.watch(CONFIG_MAPS, since=since)
+    assert [(await anext(watch)).type for _ in range(2)] == [EventType.ADDED, EventType.DELETED]
+
+
+@loop
+async def test_what_is_too_long_ago_is_expired() -> None:
+    store = Store(history=10)
+    await write(store, 15)
+    with pytest.raises(Expired, match="too old resource version: 5"):
+        await anext(store.watch(CONFIG_MAPS, since="5"))
+    event = await anext(store.watch(CONFIG_MAPS, since="6"))
+    assert event.resource_version == "7"
+
+
+@loop
+async def test_what_happens_to_other_kinds_does_not_age_a_quiet_one() -> None:
+    store = Store(history=10)
+    await write(store, 1, SECRETS)
+    await write(store, 50)
+    watch = store.watch(SECRETS, since="2")
+    waiting = asyncio.ensure_future(anext(watch))
+    await write(store, 1, SECRETS)
+    assert (await waiting).resource_version == "53"
+
+
+@loop
+async def test_a_watcher_that_is_too_slow_is_told_and_blocks_nobody() -> None:
+    store = Store(history=10)
+    watch = store.watch(CONFIG_MAPS, since="0")
+    first = asyncio.ensure_future(anext(watch))
+    await write(store, 1)
+    assert (await first).resource_version == "2"
+    await write(store, 30)
+    with pytest.raises(Expired):
+        await anext(watch)
+
+
+@loop
+async def test_a_page_of_a_listing_that_is_too_old_is_expired() -> None:
+    store = Store(history=10)
+    await write(store, 5)
+    page = await store.list(CONFIG_MAPS, limit=2)
+    await write(store, 10)
+    again = await store.list(CONFIG_MAPS, limit=2, continue_token=page.continue_token)
+    assert again.resource_version == "6"
+    await write(store, 1)
+    with pytest.raises(Expired):
+        await store.list(CONFIG_MAPS, limit=2, continue_token=page.continue_token)
+
+
+@loop
+async def test_a_token_of_another_listing_is_refused() -> None:
+    store = Store()
+    await write(store, 3)
+    page = await store.list(CONFIG_MAPS, limit=2)
+    with pytest.raises(Refused, match="not of a listing of secrets"):
+        await store.list(SECRETS, continue_token=page.continue_token)
+
+
+@loop
+async def test_who_sees_nothing_for_long_is_told_how_far_the_watch_has_come() -> None:
+    store = Store()
+    watch = store.watch(CONFIG_MAPS, Selection(labels="never=seen"), since="0")
+    waiting = asyncio.ensure_future(anext(watch))
+    await write(store, 150)
+    event = await waiting
+    assert (event.type, event.object) == (EventType.BOOKMARK, None)
+    assert 101 <= int(event.resource_version) <= 151
+
+
+@loop
+async def test_versions_that_cannot_be_are_not_waited_for() -> None:
+    store = Store()
+    with pytest.raises(Expired, match="Too large resource version: 7"):
+        await anext(store.watch(CONFIG_MAPS, since="7"))
+    with pytest.raises(Refused, match="not a number"):
+        await anext(store.watch(CONFIG_MAPS, since="yesterday"))
+
+
+@loop
+async def test_closing_the_store_ends_its_watches() -> None:
+    store = Store()
+    watching = asyncio.ensure_future(everything(store))
+    await write(store, 2)
+    await store.close()
+    assert await watching == 2
+
+
+async def everything(store: Store) -> int:
+    """How many events there are until the end."""
+    return len([event async for event in store.watch(CONFIG_MAPS, since="0")])
+
+
+@loop
+async def test_a_watcher_that_gives_up_leaves_nothing_behind() -> None:
+    store = Store()
+    watching = asyncio.ensure_future(everything(store))
+    await asyncio.sleep(0)
+    watching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await watching
+    await write(store, 1)
+    assert len(asyncio.all_tasks()) == 1
