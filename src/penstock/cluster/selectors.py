@@ -66,6 +66,8 @@ def object_matcher(selector: Json) -> Matcher:
     names = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
     equal = [Requirement(key, "in", (value,)) for key, value in (selector.get("matchLabels") or {}).items()]
     expressions: Sequence[Json] = selector.get("matchExpressions") or ()
+    for operator in (one["operator"] for one in expressions if one["operator"] not in names):
+        raise Refused(f'"{operator}" is not a valid label selector operator')
     more = [Requirement(one["key"], names[one["operator"]], tuple(one.get("values") or ())) for one in expressions]
     return _all_of([*equal, *more])
 

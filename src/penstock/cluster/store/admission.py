@@ -11,7 +11,7 @@ import msgspec
 from penstock.api.objects import Json
 from penstock.cluster.errors import Conflict, Refused
 from penstock.cluster.resources import Resource
-from penstock.cluster.store import builtin, custom, names, structure
+from penstock.cluster.store import builtin, names, structure
 from penstock.cluster.store.records import KeptMeta, Key, Record
 from penstock.cluster.store.traits import Traits
 
@@ -47,7 +47,7 @@ def identified(resource: Resource[Any], body: Json) -> Json:
 def _encoded(secret: Json) -> Json:
     """A Secret without the field that is only for writing."""
     plain: Json = secret.pop("stringData", None) or {}
-    encoded = {name: base64.b64encode(text.encode()).decode() for name, text in plain.items()}
+    encoded = {name: base64.b64encode(str(text).encode()).decode() for name, text in plain.items()}
     return secret | ({"data": {**(secret.get("data") or {}), **encoded}} if encoded else {})
 
 
@@ -59,7 +59,8 @@ def key_of(resource: Resource[Any], metadata: Json) -> Key:
 def newborn(body: Json, traits: Traits, *, uid: str, now: str) -> Json:
     """A body as an object that has just come to be: its status is not the creator's to say."""
     asked = {name: part for name, part in body["metadata"].items() if name not in _SYSTEM[2:]}
-    asked.setdefault("name", names.generated(asked["generateName"], uid) if asked.get("generateName") else "")
+    if not asked.get("name"):
+        asked["name"] = names.generated(asked["generateName"], uid) if asked.get("generateName") else ""
     generation = {"generation": 1} if traits.has_generation else {}
     born = {**body, "metadata": {**asked, "uid": uid, **generation, "creationTimestamp": now}}
     if traits.has_status:
@@ -99,11 +100,11 @@ def let_through(live: Json, wanted: Json, traits: Traits, *, door: str) -> Json:
 
 def _tidied(body: Json, traits: Traits, before: Json | None = None) -> Json:
     """The object in the form it is kept in."""
-    if traits.schema is None:
+    if traits.definition is None:
         tidy: Json = structure.tidied(traits.shape, body, before)
         return tidy
     known = {name: part for name, part in body.items() if part is not None}
-    return custom.conformed({**known, "metadata": structure.tidied(builtin.METADATA, body["metadata"])}, traits.schema)
+    return traits.definition.conformed(known | {"metadata": structure.tidied(builtin.METADATA, body["metadata"])})
 
 
 def _with_system_fields(wanted: Json, live: Json) -> Json:
@@ -122,10 +123,10 @@ def next_generation(live: Json, new: Json) -> int:
 def check(key: Key, traits: Traits, new: Json, old: Json | None) -> KeptMeta:
     """Refuse an object that is wrong, with every reason; else its metadata."""
     meta = _read_metadata(key, new["metadata"])
-    found = list(names.problems(meta, resource=key.resource, custom=traits.kind is not None))
+    found = list(names.problems(meta, resource=key.resource, custom=traits.definition is not None))
     found += _late_finalizers(meta, old)
-    if traits.kind is not None and traits.schema is not None:
-        found += map(str, custom.problems(traits.kind, traits.schema, new, old))
+    if traits.definition is not None:
+        found += map(str, traits.definition.problems(new, old))
     if found:
         raise Refused(f'{_kind(new)} "{meta.name}" is invalid: {_listed(found)}')
     return meta

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+import msgspec
+
 from penstock.api.objects import Json
 from penstock.api.scalars import IntOrPercent
 from penstock.cluster.errors import Overloaded, Refused
@@ -21,6 +23,20 @@ _RETRY_AFTER = 10.0
 """Seconds, as the API server asks for."""
 
 
+class _Condition(msgspec.Struct, frozen=True):
+    type: str
+    status: str
+
+
+class _Status(msgspec.Struct, frozen=True):
+    phase: str = ""
+    conditions: tuple[_Condition, ...] = ()
+
+
+class _Pod(msgspec.Struct, frozen=True):
+    status: _Status = _Status()
+
+
 @dataclass(frozen=True, slots=True)
 class Budgets:
     """The budgets of all namespaces."""
@@ -29,7 +45,7 @@ class Budgets:
 
     def allow(self, pod: Record) -> None:
         """Nothing, or `Overloaded` when a budget says not now."""
-        if pod.meta.deletion_timestamp is not None or _phase(pod) in _NOT_RUNNING:
+        if pod.meta.deletion_timestamp is not None or _status(pod).phase in _NOT_RUNNING:
             return
         found = self._over(pod)
         if len(found) > 1:
@@ -70,13 +86,12 @@ class Budgets:
         return replicas if isinstance(replicas, int) else count
 
 
-def _phase(pod: Record) -> str:
-    return str(pod.decoded().get("status", {}).get("phase", ""))
+def _status(pod: Record) -> _Status:
+    return msgspec.json.decode(pod.body, type=_Pod).status
 
 
 def _is_healthy(pod: Record) -> bool:
-    conditions = pod.decoded().get("status", {}).get("conditions", ())
-    ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+    ready = any(one.type == "Ready" and one.status == "True" for one in _status(pod).conditions)
     return ready and pod.meta.deletion_timestamp is None
 
 

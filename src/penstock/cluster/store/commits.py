@@ -58,21 +58,19 @@ class Commits:
                 try:
                     if changes:
                         await asyncio.to_thread(journal.write, changes)
-                except Unreachable as problem:
-                    self._fail([*waiting, *self._waiting], problem)
+                except Exception as problem:
+                    self._fail(waiting, problem)
                 else:
                     self._publish(changes)
-                    _tell(waiting)
+                    _tell(waiting, None)
         finally:
             self._trip = None
 
-    def _fail(self, waiting: list[asyncio.Future[None]], problem: Unreachable) -> None:
+    def _fail(self, waiting: list[asyncio.Future[None]], problem: Exception) -> None:
         """Nothing that stood on the lost changes can stay: go back to what is durable, and say so to everybody."""
-        self._waiting = []
+        later, self._waiting = self._waiting, []
         self._undo()
-        for one in waiting:
-            if not one.done():
-                one.set_exception(problem)
+        _tell([*waiting, *later], problem)
 
     async def close(self) -> None:
         """Wait for what is under way, and let go of the disk."""
@@ -82,7 +80,11 @@ class Commits:
             self._journal.close()
 
 
-def _tell(waiting: list[asyncio.Future[None]]) -> None:
+def _tell(waiting: list[asyncio.Future[None]], problem: Exception | None) -> None:
     for one in waiting:
-        if not one.done():
+        if one.done():
+            continue  # It gave up waiting.
+        if problem is None:
             one.set_result(None)
+        else:
+            one.set_exception(Unreachable(str(problem)))

@@ -6,6 +6,7 @@ status aside); reconcilers have to live with whatever an API server lets through
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -20,10 +21,27 @@ from penstock.api.spellings import normalised
 from penstock.api.validation import examine_change
 
 
-def conformed(value: Json, schema: Json) -> Json:
-    """The object without fields that its schema does not know, and with the defaults of those it does."""
-    body: Json = _conformed(shape.without_nulls({**value, "metadata": {}}, schema), schema)
-    return {**body, "metadata": value["metadata"]}
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A kind of ours, as its CustomResourceDefinition tells an API server."""
+
+    info: KindInfo
+    schema: Json
+
+    def conformed(self, value: Json) -> Json:
+        """The object without fields that its schema does not know, and with the defaults of those it does."""
+        body: Json = _conformed(shape.without_nulls({**value, "metadata": {}}, self.schema), self.schema)
+        return {**body, "metadata": value["metadata"]}
+
+    def problems(self, new: Json, old: Json | None) -> list[Problem]:
+        """Why an API server would refuse the object, or the change to it."""
+        found = errors(list(shape.check({**new, "metadata": {}}, self.schema)))
+        kind, before = None if found else _decoded(self.info, new), _decoded(self.info, old)
+        if kind is None:
+            return found
+        broken = [rule for rule in RULES[self.info.struct] if not rule.holds(kind.spec)]
+        found = [Problem.of(("spec", *rule.field), rule.message) for rule in broken]
+        return found + (examine_change(before, kind) if before is not None else [])
 
 
 def _conformed(value: Any, schema: Json) -> Any:
@@ -36,19 +54,6 @@ def _conformed(value: Any, schema: Json) -> Any:
     known, raw = schema.get("properties", {}), schema.get("x-kubernetes-preserve-unknown-fields", False)
     kept = {name: _conformed(part, known.get(name, {})) for name, part in value.items() if raw or name in known}
     return kept | {name: part["default"] for name, part in known.items() if "default" in part and name not in kept}
-
-
-def problems(info: KindInfo, schema: Json, new: Json, old: Json | None) -> list[Problem]:
-    """Why an API server would refuse the object, or the change to it."""
-    found = errors(list(shape.check({**new, "metadata": {}}, schema)))
-    if found:
-        return found
-    kind, before = _decoded(info, new), _decoded(info, old)
-    if kind is None:
-        return []
-    broken = [rule for rule in RULES[info.struct] if not rule.holds(kind.spec)]
-    found = [Problem.of(("spec", *rule.field), rule.message) for rule in broken]
-    return found + (examine_change(before, kind) if before is not None else [])
 
 
 def _decoded(info: KindInfo, value: Json | None) -> Kind | None:

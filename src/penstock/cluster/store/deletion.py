@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
+from typing import Any
 
 from penstock.api.objects import Json
 from penstock.cluster.port import Propagation
 from penstock.cluster.store.ledger import Ledger
 from penstock.cluster.store.managers import Manager, Moment, Ownership
-from penstock.cluster.store.records import FOREGROUND, Change, Record, owner_uids
+from penstock.cluster.store.records import FOREGROUND, Change, Record
 from penstock.cluster.store.traits import traits_of
 
 _COLLECTOR = Manager("kube-controller-manager", "Update")
@@ -67,14 +68,16 @@ class Deletion:
     def _follow(self, change: Change) -> None:
         before, after = change.before, change.after
         if after is None or (after.meta.waits_for_dependents and not (before and before.meta.waits_for_dependents)):
-            self._begin_end((after or before).meta.uid)  # type: ignore[union-attr]  # one of them is there
-        if after is not None and after.meta.owner_references and _owners_differ(before, after):
+            self._begin_end(change.uid)
+        if before and after and before.meta.owner_references == after.meta.owner_references:
+            return
+        if after:
             self._collect(after)
-        if before is not None and before.meta.owner_references and _owners_differ(before, after):
-            for uid in owner_uids([before]):
-                self._release(uid)
+        for uid in before.meta.owner_uids if before else ():
+            self._release(uid)
 
     def _begin_end(self, uid: str) -> None:
+        """What an object owns goes once the object is gone, or before it, when it waits for that."""
         for dependent in self._ledger.owned_by(uid):
             self._collect(dependent)
         self._release(uid)
@@ -84,8 +87,8 @@ class Deletion:
         current = self._ledger.get(record.key)
         if current is None or current.meta.deletion_timestamp is not None:
             return
-        lost = [uid for uid in owner_uids([current]) if self._is_lost(uid, current)]
-        if lost and len(lost) < len(owner_uids([current])):
+        lost = [uid for uid in current.meta.owner_uids if self._is_lost(uid, current)]
+        if lost and len(lost) < len(current.meta.owner_uids):
             self._disown(current, lost)
         elif lost:
             in_turn = any(self._ledger.with_uid(uid) for uid in lost) and self._ledger.owned_by(current.meta.uid)
@@ -103,10 +106,9 @@ class Deletion:
         owner = self._ledger.with_uid(uid)
         if owner is None or not owner.meta.waits_for_dependents or self._is_blocked(uid):
             return
-        body = owner.decoded()
-        body["metadata"]["finalizers"] = [name for name in owner.meta.finalizers if name != FOREGROUND]
-        if body["metadata"]["finalizers"] or owner.meta.deletion_grace_period_seconds:
-            self._ledger.put(owner.key, body)
+        finalizers = [name for name in owner.meta.finalizers if name != FOREGROUND]
+        if finalizers or owner.meta.deletion_grace_period_seconds:
+            self._ledger.put(owner.key, _with_metadata(owner.decoded(), finalizers=finalizers))
         else:
             self._ledger.remove(owner.key)
 
@@ -123,10 +125,10 @@ class Deletion:
         old = record.decoded()
         entries = old["metadata"].pop("managedFields", [])
         kept = [owner for owner in old["metadata"]["ownerReferences"] if owner["uid"] not in uids]
-        new = {**old, "metadata": {**old["metadata"], "ownerReferences": kept}}
+        new = _with_metadata(old, ownerReferences=kept)
         moment = Moment(rfc3339(self._clock()), old["apiVersion"])
         owned = Ownership(traits_of(record.key.resource).shape, entries, _COLLECTOR, moment).updated(old, new)
-        self._ledger.put(record.key, {**new, "metadata": {**new["metadata"], "managedFields": owned}})
+        self._ledger.put(record.key, _with_metadata(new, managedFields=owned))
 
 
 def rfc3339(moment: datetime) -> str:
@@ -150,14 +152,14 @@ def _as_marked(record: Record) -> tuple[str | None, int, tuple[str, ...]]:
 
 
 def _marked(body: Json, ends: str, period: int, finalizers: list[str]) -> Json:
-    metadata = {**body["metadata"], "deletionTimestamp": ends, "deletionGracePeriodSeconds": period}
-    metadata["finalizers"] = finalizers
-    if "deletionTimestamp" not in body["metadata"] and "generation" in metadata:
-        metadata["generation"] += 1
-    if not finalizers:
-        del metadata["finalizers"]
-    return {**body, "metadata": metadata}
+    before = body["metadata"]
+    begins = "deletionTimestamp" not in before and "generation" in before
+    generation = {"generation": before["generation"] + 1} if begins else {}
+    ending = {"deletionTimestamp": ends, "deletionGracePeriodSeconds": period}
+    return _with_metadata(body, finalizers=finalizers, **ending, **generation)
 
 
-def _owners_differ(before: Record | None, after: Record | None) -> bool:
-    return before is None or after is None or before.meta.owner_references != after.meta.owner_references
+def _with_metadata(body: Json, **changed: Any) -> Json:
+    """The object with other metadata; an empty list says nothing and goes."""
+    metadata = {**body["metadata"], **changed}
+    return {**body, "metadata": {name: part for name, part in metadata.items() if part != []}}

@@ -7,13 +7,16 @@ process killed at any moment leaves either all of a batch or nothing of it. The 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.cluster.errors import Unreachable
 from penstock.cluster.store.records import Change, Key, Record
 
 _FORMAT = 1
+_PATIENCE = 1.0
+"""Seconds for another process to let go of the file."""
 _TABLES = """
 BEGIN IMMEDIATE;
 CREATE TABLE objects (
@@ -36,15 +39,24 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            # Exclusive: a second process, with a memory of its own, would undo what the first one wrote.
-            for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
-                self._database.execute(f"PRAGMA {pragma}").fetchone()
-            self._prepare()
+            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
+            with self._closing_on_failure():
+                self._prepare()
         except sqlite3.Error as problem:
             raise Unreachable(f"{path} cannot be opened: {problem}; is another process using it?") from problem
 
+    @contextmanager
+    def _closing_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._database.close()
+            raise
+
     def _prepare(self) -> None:
+        # Exclusive: a second process, with a memory of its own, would undo what the first one wrote.
+        for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
+            self._database.execute(f"PRAGMA {pragma}").fetchone()
         (found,) = self._database.execute("PRAGMA user_version").fetchone()
         if found == 0:
             self._database.executescript(_TABLES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -35,6 +34,11 @@ class KeptMeta(Meta, frozen=True):
     """Metadata as the store needs it."""
 
     deletion_grace_period_seconds: int | None = None
+
+    @property
+    def owner_uids(self) -> list[str]:
+        """The uids of the owners, each once."""
+        return list(dict.fromkeys(owner.uid for owner in self.owner_references))
 
     @property
     def waits_for_dependents(self) -> bool:
@@ -94,14 +98,17 @@ class Change(NamedTuple):
     after: Record | None
 
     @property
+    def uid(self) -> str:
+        """The object's uid."""
+        return (self.after or self._known).meta.uid
+
+    @property
     def last(self) -> Record:
         """What is left to see of an object that went: the content it had, under the version of its end."""
+        return self._known.at(self.version)
+
+    @property
+    def _known(self) -> Record:
         if self.before is None:
             raise ValueError(f"{self.key} was not there before")
-        return self.before.at(self.version)
-
-
-def owner_uids(records: Iterable[Record | None]) -> list[str]:
-    """The uids of all owners that records name, each once, in their order."""
-    named = (owner.uid for record in records if record for owner in record.meta.owner_references)
-    return list(dict.fromkeys(named))
+        return self.before

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right, insort
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 
 from penstock.cluster.errors import Expired
 from penstock.cluster.store.records import Change, Key, Record
@@ -25,6 +25,7 @@ class Shelf:
         self._horizon = horizon
         """The version up to which nothing is remembered."""
         self._readers: set[asyncio.Future[None]] = set()
+        self._closed = False
 
     def load(self, record: Record) -> None:
         """Put an object from before our time on the shelf."""
@@ -51,7 +52,7 @@ class Shelf:
         else:
             del self._objects[change.key]
             del self._keys[bisect_right(self._keys, change.key) - 1]
-        self.wake()
+        self._wake()
 
     def records(self, *, after: Key | None, at: int) -> Iterator[Record]:
         """The objects behind a key, in order, as they were at a version; `Expired` when that is too long ago."""
@@ -81,7 +82,17 @@ class Shelf:
             found.append(change)
         return found[::-1]
 
-    async def news(self) -> None:
+    async def follow(self, since: int) -> AsyncGenerator[Change, None]:
+        """Every change after a version as it happens, until the shelf is closed."""
+        while not self._closed:
+            changes = self.changes(since)
+            for change in changes:
+                since = change.version
+                yield change
+            if not changes:
+                await self._news()
+
+    async def _news(self) -> None:
         """Wait until something happens; several may wait, and one that gives up leaves nothing behind."""
         reader: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._readers.add(reader)
@@ -90,8 +101,12 @@ class Shelf:
         finally:
             self._readers.discard(reader)
 
-    def wake(self) -> None:
-        """Let everybody look who waits."""
+    def close(self) -> None:
+        """End what follows this shelf."""
+        self._closed = True
+        self._wake()
+
+    def _wake(self) -> None:
         for reader in self._readers:
             if not reader.done():
                 reader.set_result(None)

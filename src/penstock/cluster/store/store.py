@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -43,6 +44,8 @@ T = TypeVar("T", bound=Lean)
 
 _HISTORY = 10_000
 """Changes remembered per resource: a watcher that falls behind by more has to list again."""
+_WHATEVER_IS_THERE = frozenset({"", "0"})
+"""Versions to begin a watch with that mean: first tell me all that is there."""
 _SILENCE = 100
 """A watcher that sees none of so many changes is told how far the watch has come."""
 
@@ -69,7 +72,6 @@ class Store:
         """Open the store in a file, or a new one in memory."""
         self._history = history
         self._shelves: dict[str, Shelf] = {}
-        self._closed = False
         journal = None if path is None else Journal(path)
         records, self._version = ([], FIRST_VERSION) if journal is None else journal.load()
         self._born = self._version
@@ -106,28 +108,23 @@ class Store:
         self, resource: Resource[T], where: Selection = EVERYTHING, *, since: str
     ) -> AsyncGenerator[Event[T], None]:
         """What happens after `since`, until the store is closed; without `since`, first everything that is there."""
-        shelf, chosen, unseen = self._shelf(resource.name), Chosen(resource.name, where), 0
-        cursor = self._cursor(since)
-        if since in {"", "0"}:
-            for record in list(filter(chosen.has, shelf.records(after=None, at=cursor))):
-                yield Event(EventType.ADDED, record.read_as(resource), record.meta.resource_version)
-        while not self._closed:
-            changes = shelf.changes(cursor)
-            for change in changes:
-                cursor = change.version
+        shelf, chosen, cursor = self._shelf(resource.name), Chosen(resource.name, where), self._cursor(since)
+        present = filter(chosen.has, shelf.records(after=None, at=cursor)) if since in _WHATEVER_IS_THERE else ()
+        for record in list(present):
+            yield Event(EventType.ADDED, record.read_as(resource), record.meta.resource_version)
+        unseen = 0
+        async with aclosing(shelf.follow(cursor)) as changes:
+            async for change in changes:
                 seen = chosen.seen(change)
                 unseen = 0 if seen else unseen + 1
                 if seen:
-                    yield Event(seen[0], seen[1].read_as(resource), str(cursor))
-            if unseen >= _SILENCE:
-                unseen = 0
-                yield Event(EventType.BOOKMARK, None, str(cursor))
-            elif not changes:
-                await shelf.news()
+                    yield Event(seen[0], seen[1].read_as(resource), str(change.version))
+                elif unseen % _SILENCE == 0:
+                    yield Event(EventType.BOOKMARK, None, str(change.version))
 
     def _cursor(self, since: str) -> int:
         """The version that a watch begins behind."""
-        if since in {"", "0"}:
+        if since in _WHATEVER_IS_THERE:
             return self._version
         if not since.isdecimal():
             raise Refused(f'resourceVersion: Invalid value: "{since}": it is not a number')
@@ -185,9 +182,8 @@ class Store:
     async def close(self) -> None:
         """Finish what is under way, end all watches, let go of the file."""
         await self._commits.close()
-        self._closed = True
         for shelf in self._shelves.values():
-            shelf.wake()
+            shelf.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -9,6 +9,7 @@ from penstock.api.crd import object_schema
 from penstock.api.kinds import GROUP, KINDS, KindInfo
 from penstock.api.objects import Json
 from penstock.cluster.store import builtin
+from penstock.cluster.store.custom import Definition
 from penstock.cluster.store.shapes import Fields, Shape, of_schema
 
 _FIELDS = ("metadata.name", "metadata.namespace")
@@ -23,9 +24,8 @@ class Traits:
     has_status: bool
     has_scale: bool
     has_generation: bool
-    kind: KindInfo | None = None
-    """For our own kinds: their schema and rules."""
-    schema: Json | None = None
+    definition: Definition | None = None
+    """For our own kinds."""
     status_at_birth: Json | None = None
     fields: tuple[str, ...] = _FIELDS
     """What a field selector may name."""
@@ -56,4 +56,5 @@ def _custom(info: KindInfo) -> Traits:
     schema = object_schema(info)
     described = {name: of_schema(part) for name, part in schema["properties"].items()}
     shape = Fields({**described, "metadata": builtin.METADATA})
-    return Traits(shape=shape, has_status=True, has_scale=info.scales, has_generation=True, kind=info, schema=schema)
+    definition = Definition(info, schema)
+    return Traits(shape=shape, has_status=True, has_scale=info.scales, has_generation=True, definition=definition)

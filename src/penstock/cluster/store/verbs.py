@@ -126,9 +126,10 @@ class Verbs:
         if traits.has_generation:
             new = {**new, "metadata": {**new["metadata"], "generation": admission.next_generation(old, new)}}
         meta, body = admission.check(live.key, traits, new, old), _managed(new, owned)
-        if dry_run or meta.may_go:
-            if not dry_run:
-                self._written(lambda: self._ledger.remove(live.key))
+        if dry_run:
+            return _draft(live.key, live.version, body)
+        if meta.may_go:
+            self._written(lambda: self._ledger.remove(live.key))
             return _draft(live.key, live.version, body)
         return self._written(lambda: self._ledger.put(live.key, body))
 
