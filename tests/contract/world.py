@@ -16,7 +16,7 @@ from penstock.cluster.errors import ClusterError, NotFound
 from penstock.cluster.port import Cluster, Event, EventType, Selection
 from penstock.cluster.resources import Lean, Meta, Resource, Whole
 
-_PATIENCE = 60.0
+_PATIENCE = 120.0
 """Seconds for what a real cluster does a little later; its garbage collector notices new kinds after half a minute."""
 
 

@@ -18,6 +18,7 @@ from penstock.api.problems import Path
 
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _BOOL = r"^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$"
+_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _NULL = r"^(?:~|null|Null|NULL|)$"
 _ADVICE = {
     "cannot start any token": "put the value in quotes",
@@ -70,12 +71,17 @@ def _parsed(loader: _Loader) -> Iterator[Parsed]:
         loader.dispose()
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as YAML counts them: it knows more line breaks than one."""
+    return _LINE_BREAK.split(text)
+
+
 def _refusal(problem: yaml.MarkedYAMLError, text: str) -> ManifestError:
     mark = problem.problem_mark or problem.context_mark
     line = mark.line + 1 if mark else 1
     told = str(problem.problem)
     mend = next((advice for part, advice in _ADVICE.items() if part in told), "check this line and the one above")
-    if "cannot start any token" in told and "\t" in text.split("\n")[line - 1]:
+    if "cannot start any token" in told and "\t" in lines_of(text)[line - 1]:
         mend = "indent with blanks, not with tabs"
     return ManifestError(f"is not YAML: {told}", line, mend)
 
