@@ -11,7 +11,9 @@ from datetime import timedelta
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-_QUANTITY = re.compile(r"([+-]?[0-9]+(?:\.[0-9]*)?|[+-]?\.[0-9]+)((?:[eE][+-]?[0-9]{1,3})|[numkMGTPE]i?|Ki)?")
+from penstock.api import patterns
+
+_NUMBER = re.compile(r"[+-]?[0-9.]+")
 _SUFFIXES = {
     "": Decimal(1),
     **{suffix: Decimal(1000) ** power for power, suffix in enumerate(("n", "u", "m", "", *"kMGTPE"), -3)},
@@ -20,7 +22,6 @@ _SUFFIXES = {
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)")
 _NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 _LONGEST = 2**63 - 1  # nanoseconds, about 292 years: what Go, and so the API server, can hold
-_PERCENT = re.compile(r"([0-9]{1,3})%")
 
 
 class ScalarError(ValueError):
@@ -60,13 +61,12 @@ class Quantity(_Written):
     def parse(cls, value: str | float) -> Quantity:
         """Read a quantity as the Kubernetes API does."""
         text = str(value)
-        match = _QUANTITY.fullmatch(text)
-        if match is None or ((match[2] or "") not in _SUFFIXES and not (match[2] or "").lower().startswith("e")):
-            raise ScalarError(f'"{text}" is not a quantity; write a number with a unit, for instance 500m, 4 or 100Gi')
-        suffix = match[2] or ""
-        exponent = suffix not in _SUFFIXES
-        scale = Decimal(10) ** int(suffix[1:]) if exponent else _SUFFIXES[suffix]
-        return cls(Decimal(match[1]) * scale, text)
+        number = _NUMBER.match(text)
+        if number is None or not re.fullmatch(patterns.QUANTITY, text):
+            raise ScalarError(f'"{text}" is not a quantity; {patterns.HINTS[patterns.QUANTITY]}')
+        suffix = text[number.end() :]
+        scale = _SUFFIXES[suffix] if suffix in _SUFFIXES else Decimal(10) ** int(suffix[1:])
+        return cls(Decimal(number[0]) * scale, text)
 
     @property
     def mebibytes(self) -> int:
@@ -88,11 +88,9 @@ class Duration(_Written):
     @classmethod
     def parse(cls, value: str) -> Duration:
         """Read a Go duration; a bare number other than zero has no unit and is refused."""
-        if value == "0":
-            return cls(timedelta(), value)
-        parts = list(_DURATION_PART.finditer(value))
-        if not parts or "".join(part[0] for part in parts) != value:
-            raise ScalarError(f'"{value}" is not a duration; write for instance 90s, 30m or 1h30m')
+        if not re.fullmatch(patterns.DURATION, value):
+            raise ScalarError(f'"{value}" is not a duration; {patterns.HINTS[patterns.DURATION]}')
+        parts = _DURATION_PART.finditer(value)
         nanoseconds = sum(int(Decimal(part[1]) * _NANOSECONDS[part[2]]) for part in parts)
         if nanoseconds > _LONGEST:
             raise ScalarError(f'"{value}" is longer than 292 years; write for instance 30m or 24h')
@@ -116,10 +114,9 @@ class IntOrPercent(_Written):
         """Read what Kubernetes calls an int-or-string."""
         if isinstance(value, int):
             return cls(value, str(value))
-        match = _PERCENT.fullmatch(value)
-        if match is None:
-            raise ScalarError(f'"{value}" is neither a count nor a percentage; write for instance 1 or 25%')
-        return cls(f"{int(match[1])}%", value)
+        if not re.fullmatch(patterns.PERCENT, value):
+            raise ScalarError(f'"{value}" is neither a count nor a percentage; {patterns.HINTS[patterns.PERCENT]}')
+        return cls(f"{int(value[:-1])}%", value)
 
     def of(self, whole: int) -> int:
         """The count this means for `whole` things, rounded up as Slinky rounds, so that 25% of 3 may proceed."""
@@ -145,7 +142,7 @@ def encode_scalar(value: object) -> object:
         return value.text
     if isinstance(value, IntOrPercent):
         return value.value
-    raise NotImplementedError(type(value))
+    raise NotImplementedError(type(value))  # msgspec's word for "not mine"; it makes the TypeError people see
 
 
 EXPECTED: dict[type, str] = {

@@ -141,7 +141,7 @@ def test_a_duration_is_read_as_go_reads_it(text: str, span: timedelta) -> None:
     "text", ["", "1", "60", "1d", "1 h", " 1h", "1h\n", "-1h", "1h-", "h", ".h", "1hm", "1H", "1:30"]
 )
 def test_what_go_refuses_is_no_duration(text: str) -> None:
-    with pytest.raises(ScalarError, match="is not a duration; write for instance 90s, 30m or 1h30m"):
+    with pytest.raises(ScalarError, match=r"is not a duration; write .* for instance 90s, 30m or 1h30m"):
         Duration.parse(text)
     assert not re.fullmatch(patterns.DURATION, text)
 
@@ -179,7 +179,7 @@ def test_a_percentage_is_rounded_up(written: int | str, of_four: int, of_three: 
 
 @pytest.mark.parametrize("text", ["", "1", "%", "1.5%", "-1%", "1000%", "25 %", " 25%", "25%\n", "٣%"])
 def test_what_is_neither_a_count_nor_a_percentage_is_refused(text: str) -> None:
-    with pytest.raises(ScalarError, match="neither a count nor a percentage; write for instance 1 or 25%"):
+    with pytest.raises(ScalarError, match=r"neither a count nor a percentage; write .* for instance 1 or 25%"):
         IntOrPercent.parse(text)
     assert not re.fullmatch(patterns.PERCENT, text)
 
