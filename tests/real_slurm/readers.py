@@ -34,6 +34,7 @@ SURROUNDINGS = (
     "System GPU detection failed",
     "xcpuinfo_hwloc_topo_load: failed",  # a first start of slurmd, for 24.11
     "High latency for 1000 calls to gettimeofday",  # a busy machine
+    "Locks left set|Semaphores still set",  # ended by us while a thread was still at work
 )
 # What a controller that has accounting, but is tried without, dies of: only the database knows these names.
 NEEDS_DATABASE = (
