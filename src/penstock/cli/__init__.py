@@ -22,6 +22,7 @@ COMMANDS = (
     Command("render", "Show every object and file that Penstock makes of manifests."),
     Command("validate", "Check manifests: what is wrong, in which line, and how to mend it."),
     Command("crds", "Print the CustomResourceDefinitions."),
+    Command("operator", "Run the operator: keep clusters as their objects say."),
 )
 """In the order in which a newcomer meets them."""
 

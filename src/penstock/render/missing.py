@@ -29,24 +29,34 @@ class MissingReference:
         return f'{self.owner}: {self.field} names {self.kind} "{self.name}", which is not among these manifests.'
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigMapReference:
+    """A ConfigMap that a field of a kind names."""
+
+    field: str
+    name: str
+    optional: bool = False
+
+
 def missing_references(inventory: Inventory) -> list[MissingReference]:
     """Every reference that leads nowhere, once each, in a steady order."""
     kinds: list[Kind] = [
         *inventory.controllers, *inventory.accountings, *inventory.node_sets,
         *inventory.login_sets, *inventory.rest_apis, *inventory.tokens,
     ]  # fmt: skip
-    found = {one: None for kind in kinds for one in _of(inventory, kind)}
+    found = {one: None for kind in kinds for one in missing_of(inventory, kind)}
     return list(found)
 
 
-def _of(inventory: Inventory, kind: Kind) -> Iterator[MissingReference]:
+def missing_of(inventory: Inventory, kind: Kind) -> Iterator[MissingReference]:
+    """The references of one kind that lead nowhere."""
     owner, namespace = f'{kind.kind} "{kind.metadata.name}"', kind.metadata.namespace
-    for field, selector in _secrets(kind):
+    for field, selector in secret_references(kind):
         if selector and not selector.optional and inventory.references.secret_value(namespace, selector) is None:
             yield MissingReference(owner=owner, field=field, kind="Secret", name=f"{selector.name}/{selector.key}")
-    for field, name in _config_maps(kind):
-        if (namespace, name) not in inventory.references.config_maps:
-            yield MissingReference(owner=owner, field=field, kind="ConfigMap", name=name)
+    for one in config_map_references(kind):
+        if not one.optional and (namespace, one.name) not in inventory.references.config_maps:
+            yield MissingReference(owner=owner, field=one.field, kind="ConfigMap", name=one.name)
     yield from _kinds(inventory, kind, owner)
 
 
@@ -63,24 +73,25 @@ def _kinds(inventory: Inventory, kind: Kind, owner: str) -> Iterator[MissingRefe
         )
 
 
-def _secrets(kind: Kind) -> Iterator[tuple[str, SecretKeySelector | None]]:
+def secret_references(kind: Kind) -> Iterator[tuple[str, SecretKeySelector | None]]:
+    """The Secrets that a kind refers to, by field; None where it refers to none."""
     if isinstance(kind, Controller | Accounting) and not kind.spec.external:
         yield "slurmKeyRef", kind.spec.slurm_key_ref
+    if (isinstance(kind, Controller | Accounting) and not kind.spec.external) or isinstance(kind, Token):
         yield "jwtKeyRef", kind.spec.jwt_key
     if isinstance(kind, Accounting) and not kind.spec.external and kind.spec.storage_config:
         yield "storageConfig.passwordKeyRef", kind.spec.storage_config.password_key_ref
-    if isinstance(kind, Token):
-        yield "jwtKeyRef", kind.spec.jwt_key
     if isinstance(kind, LoginSet):
         yield "sssdConfRef", kind.spec.sssd_conf_ref
     if isinstance(kind, NodeSet) and kind.spec.ssh and kind.spec.ssh.enabled:
         yield "ssh.sssdConfRef", kind.spec.ssh.sssd_conf_ref
 
 
-def _config_maps(kind: Kind) -> Iterator[tuple[str, str]]:
+def config_map_references(kind: Kind) -> Iterator[ConfigMapReference]:
+    """The ConfigMaps that a kind refers to."""
     jwks: ConfigMapKeySelector | None = kind.spec.jwks_key_ref if isinstance(kind, Controller | Accounting) else None
-    if jwks and not jwks.optional:
-        yield "jwksKeyRef", jwks.name
+    if jwks:
+        yield ConfigMapReference("jwksKeyRef", jwks.name, optional=bool(jwks.optional))
     if isinstance(kind, Controller):
         for field, references in (
             ("configFileRefs", kind.spec.config_file_refs),
@@ -89,4 +100,4 @@ def _config_maps(kind: Kind) -> Iterator[tuple[str, str]]:
             ("prologSlurmctldScriptRefs", kind.spec.prolog_slurmctld_script_refs),
             ("epilogSlurmctldScriptRefs", kind.spec.epilog_slurmctld_script_refs),
         ):
-            yield from ((field, reference.name) for reference in references)
+            yield from (ConfigMapReference(field, reference.name) for reference in references)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from penstock.api.accounting import Accounting
@@ -83,6 +84,11 @@ def ssh_host_keys(owner: LoginSet) -> str:
 def worker(owner: NodeSet, ordinal: int) -> str:
     """A worker pod in StatefulSet mode."""
     return f"{owner.metadata.name}-{padded(owner, ordinal)}"
+
+
+def machine_worker(owner: NodeSet, machine: str) -> str:
+    """A worker pod in DaemonSet mode: the same for the same machine, so that none is ever made twice."""
+    return f"{owner.metadata.name}-{hashlib.sha256(machine.encode()).hexdigest()[:8]}"
 
 
 def padded(owner: NodeSet, ordinal: int) -> str:

@@ -18,6 +18,8 @@ class Seat:
     """What tells this worker's claims apart: the padded ordinal, or the Slurm node's name."""
     slurm_node: str | None
     """None when the machine, and with it the name, is not known yet."""
+    machine: str | None = None
+    """The machine that it is bound to, in DaemonSet mode."""
 
 
 def has_own_name(node_set: NodeSet) -> bool:
@@ -37,5 +39,11 @@ def seat(node_set: NodeSet, ordinal: int) -> Seat:
 
 
 def machine_seat(slurm_node: str | None) -> Seat:
-    """The seat on a machine in DaemonSet mode."""
+    """The seat on some machine in DaemonSet mode."""
     return Seat(pod_name=None, key=slurm_node or "", slurm_node=slurm_node)
+
+
+def seat_on(node_set: NodeSet, machine: str, override: str | None = None) -> Seat:
+    """The seat on a machine in DaemonSet mode; its Slurm node is called as the machine, or as its annotation says."""
+    node = override or machine.partition(".")[0]
+    return Seat(pod_name=names.machine_worker(node_set, machine), key=node, slurm_node=node, machine=machine)

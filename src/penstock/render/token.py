@@ -15,7 +15,11 @@ def manifest(token: Token, jwt: str | None) -> Json:
 
     It has no owner: Slinky lets it live as long as its signing key, and programs may still be using it.
     """
-    given = token.spec.secret_ref
-    key = given.key if given else DEFAULT_KEY
     metadata: Json = {"name": names.token_secret(token), "namespace": token.metadata.namespace}
-    return secret(metadata, None if jwt is None else {key: jwt}, immutable=not token.spec.refresh)
+    return secret(metadata, None if jwt is None else {key(token): jwt}, immutable=not token.spec.refresh)
+
+
+def key(token: Token) -> str:
+    """Under which key of the Secret the JWT is found."""
+    given = token.spec.secret_ref
+    return given.key if given else DEFAULT_KEY

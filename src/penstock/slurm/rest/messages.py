@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 from penstock.slurm import jobstate, nodestate
@@ -27,6 +29,7 @@ class NodeReport(msgspec.Struct, frozen=True):
     state: tuple[str, ...] = ()
     reason: str = ""
     comment: str = ""
+    extra: str = ""
     features: tuple[str, ...] = ()
     active_features: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
@@ -38,7 +41,13 @@ class NodeReport(msgspec.Struct, frozen=True):
     @property
     def condition(self) -> nodestate.NodeState:
         """The state with its questions answered: busy, drained, responding."""
-        return nodestate.parse(self.state)
+        return _node_state(self.state)
+
+
+@lru_cache(maxsize=1024)
+def _node_state(words: tuple[str, ...]) -> nodestate.NodeState:
+    """Thousands of nodes share a handful of states."""
+    return nodestate.parse(words)
 
 
 class PartitionReport(msgspec.Struct, frozen=True):

@@ -1,0 +1,10 @@
+"""The operator: one reconciler per kind, each deciding anew from what is, over any `Cluster`.
+
+```
+runtime     informers, queue, lease, health: what keeps the rest going
+caches      what the cluster has, as far as known here          triggers   which change concerns which kind
+<kind>      one reconciler each; nodeset/ splits deciding from doing
+owned       write only what differs                             conditions, status, events   what people are told
+slurm       what Slurm says, per Controller
+```
+"""

@@ -1,0 +1,91 @@
+"""What is in the ConfigMaps and Secrets that kinds refer to.
+
+Watches keep only metadata: a namespace may hold thousands of objects that are none of our business, with megabytes in
+them. What is referred to is fetched when it is needed, and again when its resource version says that it changed.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from penstock.api.kinds import Kind
+from penstock.cluster.errors import NotFound
+from penstock.cluster.port import Cluster
+from penstock.cluster.resources import Lean, Resource
+from penstock.operator.resources import CONFIG_MAPS, SECRETS, Content
+from penstock.operator.views import View
+from penstock.render.inventory import References
+from penstock.render.missing import config_map_references, secret_references
+
+_Place = tuple[str, str, str]
+
+
+class Contents:
+    """Reads ConfigMaps and Secrets, each version once."""
+
+    def __init__(self, cluster: Cluster, config_maps: View[Lean], secrets: View[Lean]) -> None:
+        self._cluster = cluster
+        self._views: dict[str, View[Lean]] = {CONFIG_MAPS.kind: config_maps, SECRETS.kind: secrets}
+        self._known: dict[_Place, tuple[set[str], Mapping[str, str]]] = {}
+
+    async def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
+        """The files of a ConfigMap; None when there is none."""
+        return await self._read(CONFIG_MAPS, namespace, name)
+
+    async def secret(self, namespace: str, name: str) -> Mapping[str, bytes] | None:
+        """The values of a Secret; None when there is none."""
+        found = await self._read(SECRETS, namespace, name)
+        return None if found is None else {key: _bytes(text) for key, text in found.items()}
+
+    async def fetch_secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
+        """The values of a Secret that must be there, whatever the watch has seen."""
+        fetched: Content = await self._cluster.get(SECRETS.reading(Content), name, namespace)
+        return {key: _bytes(text) for key, text in fetched.data.items()}
+
+    def wrote_secret(self, written: Lean, data: Mapping[str, str]) -> None:
+        """Remember what we wrote, so that the old content is not read again while the watch is behind."""
+        meta = written.metadata
+        seen = self._views[SECRETS.kind].get(meta.name, meta.namespace)
+        versions = {meta.resource_version, *([seen.metadata.resource_version] if seen else [])}
+        self._known[SECRETS.kind, meta.namespace, meta.name] = (versions, dict(data))
+
+    async def references(self, kinds: Iterable[Kind]) -> References:
+        """Everything that these kinds refer to, as far as it exists."""
+        config_maps: dict[tuple[str, str], Mapping[str, str]] = {}
+        secrets: dict[tuple[str, str], Mapping[str, bytes]] = {}
+        for kind in kinds:
+            namespace = kind.metadata.namespace
+            for one in config_map_references(kind):
+                if (files := await self.config_map(namespace, one.name)) is not None:
+                    config_maps[namespace, one.name] = files
+            for _, selector in secret_references(kind):
+                if selector and (values := await self.secret(namespace, selector.name)) is not None:
+                    secrets[namespace, selector.name] = values
+        return References(config_maps=config_maps, secrets=secrets)
+
+    async def _read(self, resource: Resource[Any], namespace: str, name: str) -> Mapping[str, str] | None:
+        place = (resource.kind, namespace, name)
+        seen = self._views[resource.kind].get(name, namespace)
+        if seen is None:
+            self._known.pop(place, None)
+            return None
+        versions, data = self._known.get(place, (set[str](), {}))
+        if seen.metadata.resource_version not in versions:
+            try:
+                fetched: Content = await self._cluster.get(resource.reading(Content), name, namespace)
+            except NotFound:
+                return None
+            # The watch may be behind what was fetched: both versions stand for this content until it moves on.
+            versions, data = {seen.metadata.resource_version, fetched.metadata.resource_version}, fetched.data
+            self._known[place] = (versions, data)
+        return data
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        return b""

@@ -1,0 +1,71 @@
+"""What every reconciler works with, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.api.controller import Controller
+from penstock.api.objects import Json
+from penstock.cluster.port import Cluster
+from penstock.operator.caches import Caches
+from penstock.operator.conditions import Condition
+from penstock.operator.contents import Contents
+from penstock.operator.customs import Key
+from penstock.operator.events import Recorder
+from penstock.operator.owned import Owned
+from penstock.operator.resources import CUSTOMS, Custom
+from penstock.operator.slurm import IN_A_HURRY, Slurm
+from penstock.operator.status import Now
+from penstock.operator.triggers import Look
+from penstock.render.inventory import Inventory
+from penstock.render.names import Domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a look at an object came to: what to tell, and when to look again though nothing happened."""
+
+    conditions: Sequence[Condition]
+    status: Mapping[str, object] = field(default_factory=dict)
+    again: float | None = None
+    """Seconds; None when only a change makes a new look worth while."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """The cluster, what is known of it, and the ways to change it."""
+
+    cluster: Cluster
+    caches: Caches
+    contents: Contents
+    owned: Owned
+    events: Recorder
+    slurm: Slurm
+    domain: Domain
+    now: Now
+    look: Look
+
+    async def inventory(self, namespace: str) -> Inventory:
+        """All usable objects of a namespace, and what they refer to."""
+        kinds = self.caches.kinds(namespace)
+        references = await self.contents.references(kinds)
+        return Inventory.of(kinds, references=references, domain=self.domain)
+
+    async def keep_only(self, kind: str, item: Custom, wanted: Sequence[Json], *, also: Sequence[Json] = ()) -> None:
+        """Make the objects of an owner so, and delete those that it does not want any more.
+
+        `also` stays as it is, whether there or not.
+        """
+        for body in wanted:
+            if await self.owned.keep(body):
+                note = f"{body['kind']} {body['metadata']['name']}"
+                self.events.normal(CUSTOMS[kind], item, "Applied", note)
+        for place in await self.owned.prune(item.metadata.uid, [*wanted, *also]):
+            self.events.normal(CUSTOMS[kind], item, "Deleted", f"{place[0]} {place[2]}: no longer asked for")
+
+    def wait_for_slurm(self, controller: Controller, who: Key, *, waiting: bool) -> None:
+        """Have Slurm asked every second while `who` waits for its nodes to change."""
+        key = self.slurm.waits(controller, who, waiting=waiting)
+        if waiting:
+            self.look(key, IN_A_HURRY)

@@ -1,0 +1,70 @@
+"""Controller: slurmctld, its configuration, its Services; and whether Slurm took the configuration."""
+
+from __future__ import annotations
+
+from penstock.api.controller import Controller
+from penstock.operator.caches import place
+from penstock.operator.conditions import Cause, summary
+from penstock.operator.context import Context, Outcome
+from penstock.operator.references import missing
+from penstock.operator.resources import Custom
+from penstock.operator.slurm import slurm_key
+from penstock.operator.workloads import carries, health
+from penstock.render import controller as render
+from penstock.render import labels, names
+from penstock.render.inventory import Cluster, Inventory
+
+
+async def reconcile(context: Context, item: Custom, controller: Controller) -> Outcome:
+    """Keep slurmctld running, with the configuration that the kinds of its cluster come to."""
+    meta = controller.metadata
+    inventory = await context.inventory(meta.namespace)
+    cluster = inventory.cluster(controller)
+    waits = missing(inventory, controller) or _spoilt(context, controller)
+    if waits is None:
+        waits = await _keep(context, item, inventory, cluster)
+    if context.slurm.nodes(controller) is None:
+        context.look(slurm_key(controller), 0)
+    if controller.spec.external:
+        return Outcome(conditions=summary(ready=None, degraded=waits, well="slurmctld runs elsewhere."))
+    workload = context.caches.stateful_sets.get(names.controller(controller), meta.namespace)
+    pods = context.caches.pods.by("component", place(meta.namespace, labels.selector("slurmctld", controller)))
+    return Outcome(conditions=health(workload, pods, daemon="slurmctld", degraded=waits))
+
+
+def _spoilt(context: Context, controller: Controller) -> Cause | None:
+    """A NodeSet that cannot be read must not fall out of slurm.conf: its partition, and its jobs, would go with it."""
+    for (kind, _, name), invalid in context.caches.invalid(controller.metadata.namespace):
+        if kind == "NodeSet":
+            return Cause("NodeSetInvalid", f'NodeSet "{name}" cannot be used: {invalid.message}; mend or delete it')
+    return None
+
+
+async def _keep(context: Context, item: Custom, inventory: Inventory, cluster: Cluster) -> Cause | None:
+    objects = render.manifests(cluster)
+    waits = _database_first(context, inventory, cluster)
+    if waits is None:
+        await context.keep_only("Controller", item, objects)
+        return None
+    rest = [body for body in objects if body["kind"] != "StatefulSet"]
+    later = [body for body in objects if body["kind"] == "StatefulSet"]
+    await context.keep_only("Controller", item, rest, also=later)
+    return waits
+
+
+def _database_first(context: Context, inventory: Inventory, cluster: Cluster) -> Cause | None:
+    """With new keys slurmdbd goes first: a slurmctld that it does not let in would not come up."""
+    accounting, namespace = cluster.accounting, cluster.namespace
+    running = context.caches.stateful_sets.get(names.controller(cluster.controller), namespace)
+    if accounting is None or accounting.spec.external or running is None:
+        return None
+    known, spec = inventory.references, accounting.spec
+    wanted = {
+        labels.SLURM_KEY_HASH: labels.key_digest(known.secret_value(namespace, spec.slurm_key_ref)),
+        labels.JWT_KEY_HASH: labels.key_digest(known.secret_value(namespace, spec.jwt_key)),
+    }
+    rolled = context.caches.stateful_sets.get(names.accounting(accounting), namespace)
+    ours = running.spec.template.metadata.annotations
+    if carries(rolled, wanted) or all(ours.get(name) == text for name, text in wanted.items()):
+        return None
+    return Cause("KeyRotation", f'waits until slurmdbd of Accounting "{accounting.metadata.name}" has the new keys')

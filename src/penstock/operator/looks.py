@@ -1,0 +1,112 @@
+"""One look at one object: find it, let its reconciler work, tell what came of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.api.accounting import Accounting
+from penstock.api.controller import Controller
+from penstock.api.kinds import Kind
+from penstock.api.loginset import LoginSet
+from penstock.api.nodeset import NodeSet
+from penstock.api.restapi import RestApi
+from penstock.api.token import Token
+from penstock.cluster.errors import Conflict, Forbidden, Refused
+from penstock.operator import accounting, controller, loginset, restapi, token
+from penstock.operator.conditions import Cause, Condition, broken
+from penstock.operator.context import Context, Outcome
+from penstock.operator.customs import Invalid, Key
+from penstock.operator.nodeset.reconcile import NodeSets
+from penstock.operator.resources import CUSTOMS, Custom
+from penstock.operator.slurm import SLURM
+from penstock.operator.status import Statuses
+from penstock.slurm.conf import ConfError
+
+_MENDABLE = (Refused, Forbidden, Conflict, ConfError)
+"""What only a person can mend: it is told in the object's conditions, and tried again later and later."""
+
+
+class Looks:
+    """All reconcilers behind one door."""
+
+    def __init__(self, context: Context, statuses: Statuses) -> None:
+        self._context = context
+        self._statuses = statuses
+        self._node_sets = NodeSets(context)
+
+    async def at(self, key: Key) -> float | None:
+        """Look at an object; tells in how many seconds to look again, or None."""
+        if key[0] == SLURM:
+            return await self._at_slurm(key)
+        item, decoded = self._context.caches.find(key), self._context.caches.decoded(key)
+        if item is None or decoded is None or item.metadata.deletion_timestamp is not None:
+            # What it owned goes with it: Kubernetes collects what has lost its owner.
+            return None
+        if isinstance(decoded, Invalid):
+            await self._tell_trouble(key, item, Cause("InvalidSpec", decoded.message))
+            return None
+        try:
+            outcome = await self._reconcile(item, decoded)
+        except* _MENDABLE as group:
+            error = _first(group)
+            await self._tell_trouble(key, item, Cause(type(error).__name__, str(error)))
+            raise error from None
+        await self._statuses.write(key[0], item, outcome.conditions, **outcome.status)
+        return outcome.again
+
+    async def _reconcile(self, item: Custom, kind: Kind) -> Outcome:
+        match kind:
+            case Controller():
+                return await controller.reconcile(self._context, item, kind)
+            case NodeSet():
+                return await self._node_sets.reconcile(self._context, item, kind)
+            case Accounting():
+                return await accounting.reconcile(self._context, item, kind)
+            case RestApi():
+                return await restapi.reconcile(self._context, item, kind)
+            case LoginSet():
+                return await loginset.reconcile(self._context, item, kind)
+            case Token():
+                return await token.reconcile(self._context, item, kind)
+
+    async def _at_slurm(self, key: Key) -> float | None:
+        _, namespace, name = key
+        slurm, found = self._context.slurm, self._context.caches.decoded(("Controller", namespace, name))
+        if not isinstance(found, Controller):
+            slurm.forget(key)
+            return None
+        again, news = await slurm.ask(found)
+        if news:
+            for other in [*self._context.caches.keys(namespace)]:
+                decoded = self._context.caches.decoded(other)
+                if isinstance(decoded, NodeSet) and decoded.spec.controller_ref.name == name:
+                    self._context.look(other, 0)
+        return again
+
+    async def _tell_trouble(self, key: Key, item: Custom, cause: Cause) -> None:
+        """Say what is wrong; what else the status says was true before and stays."""
+        self._context.events.warning(CUSTOMS[key[0]], item, cause.reason, cause.message)
+        kept: dict[str, Any] = {name: value for name, value in item.status.items() if name != "conditions"}
+        for name in _REQUIRED.get(key[0], ()):
+            kept.setdefault(name, "")
+        await self._statuses.write(key[0], item, _still_ready(item, cause), **kept)
+
+
+_REQUIRED = {"NodeSet": ("nodeSetHash", "selector"), "LoginSet": ("selector",)}
+"""Fields of a status that the schema insists on."""
+
+
+def _still_ready(item: Custom, cause: Cause) -> list[Condition]:
+    """What ran goes on running, so Ready stays as it was told last; only that it cannot be changed is new."""
+    told = broken(cause)
+    for before in item.status.get("conditions") or []:
+        if before.get("type") == "Ready" and before.get("status") == "True":
+            ready = Condition("Ready", True, before.get("reason", "Ready"), before.get("message", ""))
+            return [ready, *(one for one in told if one.type != "Ready")]
+    return told
+
+
+def _first(group: BaseExceptionGroup[Any]) -> Exception:
+    """One error of several, for many requests fail for one reason."""
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error

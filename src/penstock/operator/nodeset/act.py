@@ -1,0 +1,137 @@
+"""Doing what a plan says. Each step can be done twice, and each removal is checked once more at the last moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from penstock.api.nodeset import NodeSet, Retention
+from penstock.api.objects import Json
+from penstock.cluster.errors import AlreadyExists, Conflict, NotFound
+from penstock.cluster.port import Preconditions
+from penstock.operator.context import Context
+from penstock.operator.nodeset.expected import Expected
+from penstock.operator.nodeset.plan import SCALE_IN, Create, Plan, Remove
+from penstock.operator.nodeset.snapshot import claim_names, slurm_node
+from penstock.operator.nodeset.templates import WorkerTemplate
+from penstock.operator.resources import CLAIMS, CUSTOMS, PODS, Custom
+from penstock.render import labels
+from penstock.render.claims import claims
+from penstock.render.inventory import Cluster
+from penstock.render.seat import Seat
+from penstock.slurm.rest.errors import SlurmError
+from penstock.slurm.rest.messages import NodeReport
+
+_AT_ONCE = 16
+"""Requests under way at a time."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Acting:
+    """One plan being carried out."""
+
+    context: Context
+    item: Custom
+    cluster: Cluster
+    node_set: NodeSet
+    expected: Expected
+    claims_there: Collection[str]
+    troubles: list[str] = field(default_factory=list)
+
+    async def act(self, plan: Plan) -> None:
+        """Do all of it: give back and drain before anything goes, so that Slurm is never surprised."""
+        await self._tell_slurm(plan.undrain, state=["UNDRAIN"], extra="")
+        await self._tell_slurm([one.node for one in plan.drain], state=["DRAIN"], reason=SCALE_IN, extra=SCALE_IN)
+        await self._create(plan.create)
+        await self._remove(plan.remove)
+
+    async def _tell_slurm(self, nodes: Collection[str], **changes: object) -> None:
+        if not nodes:
+            return
+        try:
+            await self.context.slurm.change(self.cluster.controller, nodes, **changes)
+        except SlurmError as error:
+            # Nothing is lost: the next look finds the nodes as they are, and asks again.
+            self.troubles.append(str(error))
+
+    async def _create(self, seats: Collection[Create]) -> None:
+        if not seats:
+            return
+        template = WorkerTemplate(self.cluster, self.node_set)
+        async with asyncio.TaskGroup() as group:
+            waiting = iter(seats)
+            for _ in range(min(_AT_ONCE, len(seats))):
+                group.create_task(self._create_some(waiting, template))
+
+    async def _create_some(self, waiting: Iterator[Create], template: WorkerTemplate) -> None:
+        # One iterator for all: when one request is refused, the group ends, and the rest is not even tried.
+        for one in waiting:
+            await self._claims(one.seat)
+            await self._pod(template.pod(one.seat))
+
+    async def _claims(self, one: Seat) -> None:
+        if not self.node_set.spec.volume_claim_templates:
+            return
+        owner = self.node_set.spec.persistent_volume_claim_retention_policy.when_deleted is Retention.DELETE
+        for name, body in zip(claim_names(self.node_set, one), claims(self.node_set, one), strict=True):
+            if name in self.claims_there:
+                continue
+            if owner:
+                body["metadata"]["ownerReferences"] = [labels.owned(self.node_set)]
+            try:
+                await self.context.cluster.create(CLAIMS, body)
+            except AlreadyExists:
+                continue
+
+    async def _pod(self, body: Json) -> None:
+        name, namespace = body["metadata"]["name"], self.node_set.metadata.namespace
+        try:
+            await self.context.cluster.create(PODS, body)
+        except AlreadyExists:
+            await self._refuse_foreign(name, namespace)
+        self.expected.made(namespace, name)
+
+    async def _refuse_foreign(self, name: str, namespace: str) -> None:
+        """A pod of our name is ours, or nobody may touch it."""
+        try:
+            there = await self.context.cluster.get(PODS, name, namespace)
+        except NotFound:
+            return
+        if all(owner.uid != self.node_set.metadata.uid for owner in there.metadata.owner_references):
+            raise Conflict(f'Pod "{name}" exists and does not belong to this NodeSet; delete or rename it')
+
+    async def _remove(self, removals: Collection[Remove]) -> None:
+        allowed = [one for one in removals if not one.drained]
+        allowed += await self._confirmed([one for one in removals if one.drained])
+        for one in allowed:
+            await self._delete(one)
+
+    async def _confirmed(self, removals: Collection[Remove]) -> list[Remove]:
+        """Those of which Slurm says, at this moment, that nothing runs there; one question for all of them."""
+        if not removals:
+            return []
+        try:
+            client = await self.context.slurm.client(self.cluster.controller)
+            answer = await client.nodes()
+        except SlurmError as error:
+            self.troubles.append(str(error))
+            return []
+        known = answer.nodes if answer else {}
+        return [one for one in removals if _may_go(one, known.get(slurm_node(self.node_set, one.pod)))]
+
+    async def _delete(self, one: Remove) -> None:
+        meta = one.pod.metadata
+        only_if = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
+        try:
+            await self.context.cluster.delete(PODS, meta.name, namespace=meta.namespace, only_if=only_if)
+        except (NotFound, Conflict):
+            # It changed since we looked: decide anew.
+            return
+        self.context.events.normal(CUSTOMS["NodeSet"], self.item, "WorkerRemoved", f"{meta.name}: {one.why}")
+
+
+def _may_go(one: Remove, node: NodeReport | None) -> bool:
+    if node is None:
+        return one.pod.ready_since is None
+    return node.condition.drained

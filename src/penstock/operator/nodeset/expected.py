@@ -1,0 +1,37 @@
+"""Workers that we made and that the watch has not shown yet.
+
+Without this, a look that comes before the watch would ask for them again. It only saves requests: names are given, so a
+worker that exists cannot be made twice, and what is never shown is forgotten in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from penstock.operator.resources import Pod
+
+FORGOTTEN_AFTER = 30.0
+"""Seconds after which the watch must have shown it, or it has come and gone unseen."""
+
+
+class Expected:
+    """Names of workers, by namespace."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str], float] = {}
+
+    def made(self, namespace: str, name: str) -> None:
+        """We made a worker."""
+        self._made[namespace, name] = asyncio.get_running_loop().time()
+
+    def shown(self, old: Pod | None, new: Pod | None) -> None:
+        """Listen to the watch: what it has shown once is expected no more."""
+        if self._made and (pod := new or old) is not None:
+            self._made.pop((pod.metadata.namespace, pod.metadata.name), None)
+
+    def among(self, namespace: str, prefix: str) -> frozenset[str]:
+        """Names in a namespace that begin so and are still expected."""
+        oldest = asyncio.get_running_loop().time() - FORGOTTEN_AFTER
+        for key in [key for key, since in self._made.items() if since < oldest]:
+            del self._made[key]
+        return frozenset(name for place, name in self._made if place == namespace and name.startswith(prefix))

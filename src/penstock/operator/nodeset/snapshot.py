@@ -1,0 +1,74 @@
+"""What is, at one moment: everything that a plan for a NodeSet is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from penstock.api.nodeset import NodeSet, ScalingMode
+from penstock.operator.resources import Machine, Pod
+from penstock.render import labels, names
+from penstock.render.seat import Seat, on_host_network, seat_on
+from penstock.slurm.rest.messages import NodeReport
+
+HOSTNAME_OVERRIDE = "nodeset.slinky.slurm.net/hostname-override"
+"""Annotation of a machine: what its Slurm node is called in DaemonSet mode."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A NodeSet, its workers, and what Kubernetes and Slurm say about them."""
+
+    node_set: NodeSet
+    pods: Sequence[Pod]
+    """Its pods, leaving ones included."""
+    expected: AbstractSet[str] = frozenset()
+    """Names of pods that we made and that the watch has not shown."""
+    claims: AbstractSet[str] = frozenset()
+    """Names of the claims there are."""
+    slurm: Mapping[str, NodeReport] | None = None
+    """Slurm's nodes; None: Slurm has not answered, so nobody may assume."""
+    slurm_trouble: str = ""
+    """Why it has not."""
+    takers: Sequence[Machine] = ()
+    """Machines that may take a worker, in DaemonSet mode."""
+    keepers: AbstractSet[str] = frozenset()
+    """Names of machines that may keep theirs."""
+
+    @property
+    def desired(self) -> int:
+        """How many workers there should be."""
+        return len(self.takers) if self.per_machine else self.node_set.spec.replicas
+
+    @property
+    def per_machine(self) -> bool:
+        """DaemonSet mode."""
+        return self.node_set.spec.scaling_mode is ScalingMode.DAEMON_SET
+
+    def report(self, pod: Pod) -> NodeReport | None:
+        """What Slurm says about a worker; None when it says nothing."""
+        return None if self.slurm is None else self.slurm.get(slurm_node(self.node_set, pod))
+
+
+def slurm_node(node_set: NodeSet, pod: Pod) -> str:
+    """The Slurm node of a worker."""
+    if node_set.spec.scaling_mode is ScalingMode.STATEFUL_SET and on_host_network(node_set):
+        return pod.spec.node_name
+    return pod.metadata.labels.get(labels.POD_HOSTNAME) or pod.spec.hostname or pod.metadata.name
+
+
+def ordinal(pod: Pod) -> int:
+    """The ordinal of a worker in StatefulSet mode; -1 when its name has none."""
+    digits = pod.metadata.labels.get(labels.POD_INDEX) or pod.metadata.name.rpartition("-")[2]
+    return int(digits) if digits.isdecimal() else -1
+
+
+def seat_at(node_set: NodeSet, machine: Machine) -> Seat:
+    """The seat on a machine."""
+    return seat_on(node_set, machine.metadata.name, machine.metadata.annotations.get(HOSTNAME_OVERRIDE))
+
+
+def claim_names(node_set: NodeSet, one: Seat) -> list[str]:
+    """The claims of a seat."""
+    return [names.claim(node_set, each.metadata.name, one.key) for each in node_set.spec.volume_claim_templates]

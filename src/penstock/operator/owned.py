@@ -1,0 +1,131 @@
+"""Keeping owned objects as they should be: by server-side apply, and only when something differs.
+
+An object is applied when we have not applied it yet, when what we want of it has changed, or when somebody else changed
+it. What is remembered here only saves requests: an apply of what is there already changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from penstock.api.objects import Json
+from penstock.cluster.errors import Conflict, NotFound
+from penstock.cluster.port import Cluster, Preconditions
+from penstock.cluster.resources import Lean
+from penstock.operator.resources import CLAIMS, OWNED, SERVICE_MONITORS
+from penstock.operator.views import View
+
+Place = tuple[str, str, str]
+"""Kind, namespace and name of an object."""
+
+
+class NameTaken(Conflict):
+    """An object of this name belongs to somebody else."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Applied:
+    digest: bytes
+    versions: frozenset[str]
+    """What the watch showed when we applied, and what came of it: neither is somebody else's change."""
+    generation: int
+
+
+class Owned:
+    """The objects of our kinds, other than workers."""
+
+    def __init__(self, cluster: Cluster, views: Iterable[View[Lean]]) -> None:
+        self._cluster = cluster
+        self._views = {view.resource.kind: view for view in views}
+        self._applied: dict[Place, _Applied] = {}
+
+    def live(self, kind: str, namespace: str, name: str) -> Lean | None:
+        """An object as the watch last showed it."""
+        view = self._views.get(kind)
+        return view.get(name, namespace) if view else None
+
+    async def keep(self, body: Json) -> bool:
+        """Make an object so, unless it is; tells whether that changed anything."""
+        place, digest = _place(body), _digest(body)
+        live, known = self.live(*place), self._applied.get(place)
+        if live is not None:
+            _refuse_foreign(place, live, body)
+        if known and known.digest == digest and _untouched(place, live, known, body):
+            return False
+        result: Lean = await self._cluster.apply(OWNED[place[0]], body)
+        shown = {live.metadata.resource_version} if live else set[str]()
+        versions = frozenset(shown | {result.metadata.resource_version})
+        self._applied[place] = _Applied(digest, versions, result.metadata.generation)
+        return result.metadata.resource_version not in shown
+
+    async def prune(self, owner_uid: str, wanted: Iterable[Json]) -> list[Place]:
+        """Delete what an owner made and does not want any more. Claims are never among it: they hold people's data."""
+        keep = {_place(body) for body in wanted}
+        gone = [(view, item) for view, item in self._of(owner_uid) if _place_of(view, item) not in keep]
+        for view, item in gone:
+            await self._delete(view, item)
+        return [_place_of(view, item) for view, item in gone]
+
+    def _of(self, owner_uid: str) -> list[tuple[View[Lean], Lean]]:
+        return [
+            (view, item)
+            for kind, view in self._views.items()
+            if kind != CLAIMS.kind
+            for item in view.by("owners", owner_uid)
+            if any(owner.controller and owner.uid == owner_uid for owner in item.metadata.owner_references)
+            and item.metadata.deletion_timestamp is None
+        ]
+
+    async def _delete(self, view: View[Lean], item: Lean) -> None:
+        meta = item.metadata
+        try:
+            await self._cluster.delete(
+                view.resource, meta.name, namespace=meta.namespace, only_if=Preconditions(uid=meta.uid)
+            )
+        except NotFound:
+            return
+
+
+def _untouched(place: Place, live: Lean | None, known: _Applied, body: Json) -> bool:
+    if live is None:
+        return place[0] == SERVICE_MONITORS.kind or not known.versions
+    if live.metadata.resource_version in known.versions:
+        return True
+    # Status changes make new versions all the time; the generation tells them from changes that concern us.
+    return 0 < known.generation == live.metadata.generation and _describes(body["metadata"], live)
+
+
+def _describes(metadata: Json, live: Lean) -> bool:
+    owners = {owner["uid"] for owner in metadata.get("ownerReferences", ())}
+    return (
+        metadata.get("labels", {}).items() <= live.metadata.labels.items()
+        and metadata.get("annotations", {}).items() <= live.metadata.annotations.items()
+        and owners <= {owner.uid for owner in live.metadata.owner_references}
+    )
+
+
+def _refuse_foreign(place: Place, live: Lean, body: Json) -> None:
+    ours = {owner["uid"] for owner in body["metadata"].get("ownerReferences", ())}
+    for owner in live.metadata.owner_references:
+        if owner.controller and ours and owner.uid not in ours:
+            kind, namespace, name = place
+            raise NameTaken(
+                f'{kind} "{name}" in namespace "{namespace}" belongs to {owner.kind} "{owner.name}"; '
+                "rename one of the two"
+            )
+
+
+def _place(body: Json) -> Place:
+    return body["kind"], body["metadata"].get("namespace", ""), body["metadata"].get("name", "")
+
+
+def _place_of(view: View[Lean], item: Lean) -> Place:
+    return view.resource.kind, item.metadata.namespace, item.metadata.name
+
+
+def _digest(body: Json) -> bytes:
+    return hashlib.sha256(msgspec.json.encode(body, order="sorted")).digest()

@@ -1,0 +1,29 @@
+"""What an object waits for: the objects it refers to that are not there."""
+
+from __future__ import annotations
+
+from penstock.api.kinds import Kind
+from penstock.api.loginset import LoginSet
+from penstock.api.nodeset import NodeSet
+from penstock.api.restapi import RestApi
+from penstock.operator.conditions import Cause
+from penstock.render.inventory import Cluster, Inventory
+from penstock.render.missing import missing_of
+
+
+def missing(inventory: Inventory, kind: Kind) -> Cause | None:
+    """Why an object cannot be worked on yet. What was made of it before stays as it is."""
+    found = [
+        f'{one.field} names {one.kind} "{one.name}", which does not exist in namespace "{kind.metadata.namespace}"; '
+        "create it, or name another"
+        for one in missing_of(inventory, kind)
+    ]
+    return Cause("ReferenceMissing", "; ".join(found)) if found else None
+
+
+def cluster_of(inventory: Inventory, member: NodeSet | LoginSet | RestApi) -> Cluster | None:
+    """The cluster that a component belongs to; None when its Controller is not there."""
+    controller = inventory.controller_of(member)
+    if controller is None or inventory.is_assumed(controller):
+        return None
+    return inventory.cluster(controller)

@@ -1,0 +1,195 @@
+"""The resources that the operator reads, each with just the fields that it decides on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from penstock.api.kinds import GROUP, KINDS, VERSION
+from penstock.api.objects import Json, Labels
+from penstock.cluster.resources import Lean, Resource
+
+
+class Custom(Lean, frozen=True):
+    """An object of one of our kinds, as the API server has it."""
+
+    spec: Json = {}
+    status: Json = {}
+
+
+class TemplateMetadata(msgspec.Struct, frozen=True):
+    """What the pods of a workload carry; we read the hashes of keys and configuration there."""
+
+    annotations: Labels = {}
+
+
+class Template(msgspec.Struct, frozen=True):
+    """What the pods of a workload are made from."""
+
+    metadata: TemplateMetadata = TemplateMetadata()
+
+
+class WorkloadSpec(msgspec.Struct, frozen=True):
+    """What was asked for."""
+
+    replicas: int = 1
+    template: Template = Template()
+
+
+class WorkloadStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """What there is."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    ready_replicas: int = 0
+    updated_replicas: int = 0
+
+
+class Workload(Lean, frozen=True):
+    """A StatefulSet or Deployment: how far it has come."""
+
+    spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus = WorkloadStatus()
+
+    @property
+    def rolled_out(self) -> bool:
+        """All pods are of the newest template, and ready."""
+        status, wanted = self.status, self.spec.replicas
+        current = status.observed_generation >= self.metadata.generation
+        return current and status.updated_replicas >= wanted and status.ready_replicas >= wanted == status.replicas
+
+
+class Waiting(msgspec.Struct, frozen=True, gc=False):
+    """Why a container does not run."""
+
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerState(msgspec.Struct, frozen=True):
+    """What a container does; only waiting interests us."""
+
+    waiting: Waiting | None = None
+
+
+class ContainerStatus(msgspec.Struct, frozen=True):
+    """A container of a pod."""
+
+    name: str
+    state: ContainerState = ContainerState()
+
+
+class PodCondition(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """One condition of a pod."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+
+
+class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """Where a pod runs, and under which name."""
+
+    node_name: str = ""
+    hostname: str = ""
+
+
+class PodStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """How a pod is."""
+
+    phase: str = ""
+    conditions: tuple[PodCondition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(Lean, frozen=True):
+    """A pod of ours."""
+
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def ready_since(self) -> str | None:
+        """When it became ready, as Kubernetes writes times; None when it is not."""
+        for condition in self.status.conditions:
+            if condition.type == "Ready" and condition.status == "True":
+                return condition.last_transition_time or ""
+        return None
+
+    @property
+    def leaving(self) -> bool:
+        """Somebody deleted it, and it is not gone yet."""
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def ended(self) -> bool:
+        """Its containers have ended for good."""
+        return self.status.phase in {"Failed", "Succeeded"}
+
+    @property
+    def trouble(self) -> str:
+        """Why it does not come up, in Kubernetes' words; empty when nothing is known to be wrong."""
+        for container in (*self.status.init_container_statuses, *self.status.container_statuses):
+            waiting = container.state.waiting
+            if waiting and waiting.reason not in {"", "ContainerCreating", "PodInitializing"}:
+                return f"{container.name}: {waiting.reason}{': ' if waiting.message else ''}{waiting.message}"
+        for condition in self.status.conditions:
+            if condition.type == "PodScheduled" and condition.status == "False":
+                return f"{condition.reason}: {condition.message}"
+        return ""
+
+
+class Taint(msgspec.Struct, frozen=True):
+    """What keeps pods away from a machine."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+
+class MachineSpec(msgspec.Struct, frozen=True):
+    """What a machine takes."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class Machine(Lean, frozen=True):
+    """A Kubernetes node."""
+
+    spec: MachineSpec = MachineSpec()
+
+
+class Content(Lean, frozen=True):
+    """A ConfigMap or Secret with all that is in it."""
+
+    data: Labels = {}
+
+
+CUSTOMS: dict[str, Resource[Custom]] = {
+    info.kind: Resource(GROUP, VERSION, info.plural, info.kind, Custom) for info in KINDS
+}
+"""Our kinds by name."""
+
+PODS = Resource("", "v1", "pods", "Pod", Pod)
+MACHINES = Resource("", "v1", "nodes", "Node", Machine, namespaced=False)
+CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", Lean)
+SERVICES = Resource("", "v1", "services", "Service", Lean)
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", Lean)
+SECRETS = Resource("", "v1", "secrets", "Secret", Lean)
+STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet", Workload)
+DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment", Workload)
+BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", Lean)
+EVENTS = Resource("events.k8s.io", "v1", "events", "Event", Lean)
+SERVICE_MONITORS = Resource("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor", Lean)
+"""Not watched: most clusters have no such kind."""
+
+OWNED: dict[str, Resource[Any]] = {
+    resource.kind: resource
+    for resource in (SERVICES, CONFIG_MAPS, SECRETS, STATEFUL_SETS, DEPLOYMENTS, BUDGETS, CLAIMS, SERVICE_MONITORS)
+}
+"""What the kinds own beside workers, by kind."""

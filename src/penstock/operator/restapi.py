@@ -1,0 +1,24 @@
+"""RestApi: slurmrestd and its Service."""
+
+from __future__ import annotations
+
+from penstock.api.restapi import RestApi
+from penstock.operator.caches import place
+from penstock.operator.context import Context, Outcome
+from penstock.operator.references import cluster_of, missing
+from penstock.operator.resources import Custom
+from penstock.operator.workloads import health
+from penstock.render import labels, names
+from penstock.render import restapi as render
+
+
+async def reconcile(context: Context, item: Custom, rest_api: RestApi) -> Outcome:
+    """Keep slurmrestd running as the RestApi says."""
+    meta = rest_api.metadata
+    inventory = await context.inventory(meta.namespace)
+    waits, cluster = missing(inventory, rest_api), cluster_of(inventory, rest_api)
+    if waits is None and cluster is not None:
+        await context.keep_only("RestApi", item, render.manifests(cluster, rest_api))
+    workload = context.caches.deployments.get(names.restapi(rest_api), meta.namespace)
+    pods = context.caches.pods.by("component", place(meta.namespace, labels.selector("slurmrestd", rest_api)))
+    return Outcome(conditions=health(workload, pods, daemon="slurmrestd", degraded=waits))

@@ -1,0 +1,188 @@
+"""What keeps the reconcilers going: informers, the queue, the lease, and the rules about when not to act.
+
+Nothing is done unless we certainly lead and our knowledge is whole and fresh; a look that comes at another time is put
+off. When leadership comes back, everything is looked at, for nobody knows what the other leader left half done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from penstock.cluster.errors import ClusterError
+from penstock.cluster.fence import Fenced
+from penstock.cluster.leader import Election
+from penstock.cluster.port import Cluster
+from penstock.cluster.queue import WorkQueue
+from penstock.cluster.rehearsal import Rehearsal
+from penstock.operator.caches import Caches
+from penstock.operator.contents import Contents
+from penstock.operator.context import Context
+from penstock.operator.customs import Key
+from penstock.operator.events import Recorder
+from penstock.operator.looks import Looks
+from penstock.operator.metrics import Metrics
+from penstock.operator.owned import Owned
+from penstock.operator.slurm import SLURM, Connect, Locate, Slurm, in_cluster
+from penstock.operator.status import Now, Statuses, now_in_utc
+from penstock.operator.triggers import Triggers
+from penstock.render.names import Domain
+from penstock.slurm.conf import ConfError
+from penstock.slurm.rest.transport import Transport
+
+_LOG = logging.getLogger(__name__)
+_STALE_AGAIN = 5.0
+"""Seconds before a look that found its knowledge stale is tried again."""
+
+MakeElection = Callable[[Callable[[], None]], Election]
+"""Makes an election that calls back when it is lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How an operator runs."""
+
+    namespaces: tuple[str, ...] = ()
+    """Those it looks after; none means all."""
+    workers: int = 4
+    domain: Domain = field(default_factory=Domain)
+    stale_after: float = 120.0
+    """Seconds; on knowledge that may be older nobody acts. A quiet watch gives a sign of life once a minute."""
+    instance: str = "penstock"
+    """Who reports events."""
+
+
+class Operator:
+    """The operator. `run` it until it is cancelled, or told to `stop`."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: Settings,
+        *,
+        election: MakeElection | None = None,
+        locate: Locate | None = None,
+        now: Now = now_in_utc,
+        metrics: Metrics | None = None,
+        connect: Connect = Transport,
+        rehearsal: Callable[[str], None] | None = None,
+    ) -> None:
+        self.caches = Caches.over(cluster, settings.namespaces)
+        self.queue: WorkQueue[Key] = WorkQueue()
+        self.metrics = metrics or Metrics()
+        self._settings = settings
+        self._lost = asyncio.Event()
+        self._election = election(self._lost.set) if election else None
+        writer: Cluster = Fenced(cluster, self._election) if self._election else cluster
+        writer = Rehearsal(cluster, rehearsal) if rehearsal else writer
+        self._events = Recorder(writer, instance=settings.instance, now=now)
+        contents = Contents(cluster, self.caches.config_maps, self.caches.secrets)
+        context = Context(
+            cluster=writer, caches=self.caches, contents=contents, owned=Owned(writer, self.caches.owned),
+            slurm=Slurm(
+                self.caches, contents, locate=locate or in_cluster(settings.domain), now=now, connect=connect,
+                tell=rehearsal,
+            ),
+            events=self._events, domain=settings.domain, now=now, look=self._look,
+        )  # fmt: skip
+        self._looks = Looks(context, Statuses(writer, now))
+        self._synced, self._stale = False, False
+        Triggers(self.caches, self._look).subscribe()
+        self._show()
+
+    async def run(self) -> None:
+        """Work until stopped; then finish what is in hand and give the lease back."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(informer.run()) for view in self.caches.views for informer in view.informers]
+            tasks.append(group.create_task(self._events.run()))
+            if self._election:
+                tasks.append(group.create_task(self._election.run()))
+            await self.caches.synced()
+            self._synced = True
+            tasks.append(group.create_task(self._terms()))
+            try:
+                await self.queue.run(self._work, workers=self._settings.workers)
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def rehearse(self) -> None:
+        """Look at everything once, writing nothing, and end; what would be written is told."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(informer.run()) for view in self.caches.views for informer in view.informers]
+            await self.caches.synced()
+            keys = [*self.caches.keys()]
+            for key in [*((SLURM, *key[1:]) for key in keys if key[0] == "Controller"), *keys]:
+                with suppress(ClusterError, ConfError):
+                    await self._looks.at(key)
+            for task in tasks:
+                task.cancel()
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self.queue.stop()
+
+    @property
+    def trouble(self) -> str:
+        """What keeps the operator from working, in a sentence; nothing when all is well. A stand-by is well."""
+        if not self._synced:
+            return "the first listing is not complete"
+        if self.caches.staleness > self._settings.stale_after:
+            return f"nothing was heard from the cluster for {self.caches.staleness:.0f} s"
+        return ""
+
+    @property
+    def leads(self) -> bool:
+        """Whether it may write at this moment."""
+        return self._election is None or self._election.certain
+
+    async def _terms(self) -> None:
+        """At the beginning of each term, look at everything."""
+        while True:
+            if self._election:
+                await self._election.leading.wait()
+            self._lost.clear()
+            for key in [*self.caches.keys()]:
+                self.queue.add(key)
+                if key[0] == "Controller":
+                    self.queue.add((SLURM, *key[1:]))
+            await self._lost.wait()
+
+    def _look(self, key: Key, seconds: float) -> None:
+        if seconds > 0:
+            self.queue.add_after(key, seconds)
+        else:
+            self.queue.add(key)
+
+    async def _work(self, key: Key) -> None:
+        if not self.leads:
+            return
+        if self._is_stale():
+            self.queue.add_after(key, _STALE_AGAIN)
+            return
+        began, error = asyncio.get_running_loop().time(), ""
+        try:
+            again = await self._looks.at(key)
+        except Exception as problem:
+            error = type(problem).__name__
+            raise
+        finally:
+            self.metrics.looked(key[0], asyncio.get_running_loop().time() - began, error)
+        if again is not None:
+            self._look(key, again)
+
+    def _is_stale(self) -> bool:
+        stale = self.caches.staleness > self._settings.stale_after
+        if stale != self._stale:
+            _LOG.warning("%s", self.trouble or "the cluster is heard again")
+        self._stale = stale
+        return stale
+
+    def _show(self) -> None:
+        self.metrics.gauge("queue_depth", "Objects that wait for a look.", lambda: self.queue.depth)
+        self.metrics.gauge("queue_oldest_seconds", "How long the first of them waits.", lambda: self.queue.oldest_age)
+        self.metrics.gauge("watch_staleness_seconds", "How old our knowledge may be.", lambda: self.caches.staleness)
+        self.metrics.gauge("leader", "1 while this operator may write.", lambda: float(self.leads))

@@ -1,0 +1,199 @@
+"""What Slurm says about its nodes, per Controller: asked when somebody waits, seldom otherwise, never for jobs.
+
+Slurm has no watch. One question answers for all NodeSets of a cluster and costs slurmctld nothing when nothing has
+changed. It is repeated every half minute to keep statuses true, and every second while a worker drains.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from penstock.api.controller import Controller
+from penstock.api.restapi import RestApi
+from penstock.operator.caches import Caches
+from penstock.operator.contents import Contents
+from penstock.operator.customs import Key
+from penstock.operator.status import Now
+from penstock.render import names
+from penstock.render.names import Domain
+from penstock.slurm import hostlist, tokens
+from penstock.slurm.rest.client import SlurmRest
+from penstock.slurm.rest.errors import SlurmError, SlurmUnreachable
+from penstock.slurm.rest.messages import NodeReport
+from penstock.slurm.rest.transport import Transport
+
+_LOG = logging.getLogger(__name__)
+
+SLURM = "Slurm"
+"""The queue's word for "ask this Controller's Slurm": `("Slurm", namespace, controller)`."""
+
+AT_REST, IN_A_HURRY, AFTER_FAILURE = 30.0, 1.0, 5.0
+"""Seconds between two questions."""
+_TOKEN_SECONDS = 900
+
+Locate = Callable[[RestApi], str]
+"""Where a slurmrestd is reached from here."""
+Connect = Callable[[str], Transport]
+"""The way to an address; simulations bring their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Slurm's nodes at one moment."""
+
+    nodes: Mapping[str, NodeReport]
+    updated: int
+    at: float
+    """The loop's time when Slurm was asked; what happened since is not in here."""
+
+
+@dataclass(slots=True)
+class _Link:
+    """The way to one Slurm."""
+
+    url: str
+    key: bytes
+    client: SlurmRest
+
+
+class Slurm:
+    """The Slurms of all Controllers."""
+
+    def __init__(
+        self,
+        caches: Caches,
+        contents: Contents,
+        *,
+        locate: Locate,
+        now: Now,
+        connect: Connect = Transport,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self._caches = caches
+        self._contents = contents
+        self._locate = locate
+        self._now = now
+        self._connect = connect
+        self._tell = tell
+        """Given: changes are only told."""
+        self._links: dict[Key, _Link] = {}
+        self._known: dict[Key, Known] = {}
+        self._troubles: dict[Key, str] = {}
+        self._waiting: dict[Key, set[Key]] = {}
+        """Per Slurm: who waits for its nodes to change."""
+
+    def nodes(self, controller: Controller) -> Known | None:
+        """What was last heard; None when nothing is known, or what is known may be untrue by now."""
+        return self._known.get(slurm_key(controller))
+
+    def trouble(self, controller: Controller) -> str:
+        """Why nothing is known."""
+        return self._troubles.get(slurm_key(controller), "Slurm has not been asked yet")
+
+    def waits(self, controller: Controller, who: Key, *, waiting: bool) -> Key:
+        """Note whether somebody waits for a change: as long as anybody does, Slurm is asked every second."""
+        key = slurm_key(controller)
+        waiters = self._waiting.setdefault(key, set())
+        (waiters.add if waiting else waiters.discard)(who)
+        return key
+
+    async def client(self, controller: Controller) -> SlurmRest:
+        """A client for this Controller's Slurm; `SlurmUnreachable` when there is no way to it."""
+        rest_api, key = self._rest_api(controller), await self._jwt_key(controller)
+        if rest_api is None:
+            raise SlurmUnreachable(f'no RestApi refers to Controller "{controller.metadata.name}"; create one')
+        if key is None:
+            raise SlurmUnreachable(f'Controller "{controller.metadata.name}": its JWT key cannot be read')
+        url, place = self._locate(rest_api), slurm_key(controller)
+        link = self._links.get(place)
+        if link is None or (link.url, link.key) != (url, key):
+            link = self._links[place] = _Link(url, key, SlurmRest(self._connect(url), token=self._tokens(key)))
+        return link.client
+
+    async def change(self, controller: Controller, nodes: Collection[str], **changes: object) -> None:
+        """Change nodes, all in one request."""
+        if self._tell is not None:
+            self._tell(f"update Slurm nodes {hostlist.compress(nodes)}: {changes}")
+            return
+        client = await self.client(controller)
+        await client.update_nodes(nodes, **changes)
+
+    async def ask(self, controller: Controller) -> tuple[float, bool]:
+        """Ask for all nodes, if they changed. Tells when to ask again, and whether there is news."""
+        key = slurm_key(controller)
+        asked_at = asyncio.get_running_loop().time()
+        before = self._known.get(key)
+        try:
+            client = await self.client(controller)
+            answer = await client.nodes(since=before.updated if before else 0)
+        except SlurmError as error:
+            return (AFTER_FAILURE if key in self._links else AT_REST), self._lost(key, str(error))
+        self._troubles.pop(key, None)
+        if answer is None and before is not None:
+            self._known[key] = Known(before.nodes, before.updated, asked_at)
+        elif answer is not None:
+            # Slurm's time has whole seconds: what changes later in this one must not count as known.
+            self._known[key] = Known(answer.nodes, answer.updated - 1, asked_at)
+        news = before is None or before.nodes != self._known[key].nodes
+        return (IN_A_HURRY if self._waiting.get(key) else AT_REST), news
+
+    def forget(self, key: Key) -> None:
+        """A Controller is gone."""
+        for shelf in (self._links, self._known, self._troubles):
+            shelf.pop(key, None)
+        self._waiting.pop(key, None)
+
+    def _lost(self, key: Key, trouble: str) -> bool:
+        if self._troubles.get(key) != trouble:
+            _LOG.warning("Slurm of Controller %s/%s: %s", key[1], key[2], trouble)
+        self._troubles[key] = trouble
+        return self._known.pop(key, None) is not None
+
+    def _rest_api(self, controller: Controller) -> RestApi | None:
+        """Of several the one that is there longest: they all lead to the same slurmctld."""
+        meta = controller.metadata
+        views = self._caches.customs["RestApi"].by("namespace", meta.namespace)
+        ordered = sorted(views, key=lambda item: (item.metadata.creation_timestamp, item.metadata.name))
+        found = [self._caches.decoder.decode("RestApi", item) for item in ordered]
+        ours = (one for one in found if isinstance(one, RestApi) and one.spec.controller_ref.name == meta.name)
+        return next(ours, None)
+
+    async def _jwt_key(self, controller: Controller) -> bytes | None:
+        selector = controller.spec.jwt_key
+        if selector is None:
+            return None
+        values = await self._contents.secret(controller.metadata.namespace, selector.name)
+        return (values or {}).get(selector.key)
+
+    def _tokens(self, key: bytes) -> Callable[[], str]:
+        made: list[tuple[int, str]] = []
+
+        def token() -> str:
+            now = int(self._now().timestamp())
+            if not made or not 0 <= now - made[0][0] < _TOKEN_SECONDS * 4 // 5:
+                signed = tokens.sign(
+                    key, username="slurm", issued_at=now, lifetime_seconds=_TOKEN_SECONDS, token_id=str(uuid.uuid4())
+                )
+                made[:] = [(now, signed)]
+            return made[0][1]
+
+        return token
+
+
+def in_cluster(domain: Domain) -> Locate:
+    """The Service of a RestApi, for an operator that runs in a pod."""
+
+    def locate(rest_api: RestApi) -> str:
+        port = rest_api.spec.service.port or names.SLURMRESTD_PORT
+        return f"http://{domain.service(names.restapi(rest_api), rest_api.metadata.namespace)}:{port}"
+
+    return locate
+
+
+def slurm_key(controller: Controller) -> Key:
+    """The queue's key for the Slurm of a Controller."""
+    return SLURM, controller.metadata.namespace, controller.metadata.name

@@ -1,0 +1,60 @@
+"""Writing status: through its own door, only when it changed, and never twice for one change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from penstock.api.objects import Json
+from penstock.cluster.errors import Conflict, NotFound
+from penstock.cluster.port import Cluster
+from penstock.operator.conditions import Condition, updated
+from penstock.operator.resources import CUSTOMS, Custom
+
+Now = Callable[[], datetime]
+
+
+def now_in_utc() -> datetime:
+    """The time, for people."""
+    return datetime.now(UTC)
+
+
+def stamp(moment: datetime) -> str:
+    """A time as Kubernetes writes it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Statuses:
+    """The statuses that we wrote."""
+
+    def __init__(self, cluster: Cluster, now: Now = now_in_utc) -> None:
+        self._cluster = cluster
+        self._now = now
+        self._written: dict[str, tuple[str, Json]] = {}
+        """By uid: the version that the watch showed when we wrote, and what we wrote."""
+
+    async def write(self, kind: str, item: Custom, conditions: Sequence[Condition], **fields: object) -> bool:
+        """Bring the status of an object up to date; tells whether it had to be written."""
+        meta, current = item.metadata, self._current(item)
+        told = updated(current.get("conditions") or [], conditions, generation=meta.generation, now=stamp(self._now()))
+        status: Json = {**fields, "conditions": told}
+        if all(current.get(name) == value for name, value in status.items()):
+            return False
+        resource = CUSTOMS[kind]
+        body = {"metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid}, "status": status}
+        try:
+            await self._cluster.apply_status(resource, body)
+        except (NotFound, Conflict):
+            # Gone, or made anew, while we looked at it: whoever is there now is looked at for its own sake.
+            return False
+        self._written[meta.uid] = (meta.resource_version, status)
+        return True
+
+    def forget(self, uid: str) -> None:
+        """An object is gone."""
+        self._written.pop(uid, None)
+
+    def _current(self, item: Custom) -> Json:
+        """The status that counts: ours, while the watch still shows the object as it was before we wrote."""
+        version, status = self._written.get(item.metadata.uid, ("", {}))
+        return status if version == item.metadata.resource_version else item.status

@@ -1,0 +1,162 @@
+"""Which change concerns whom. Every object that a kind owns, refers to or depends on leads back to that kind here.
+
+A trigger says only where to look. One too many costs a look that finds all in order; one too few would leave a cluster
+as it is until somebody wonders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from penstock.api.accounting import Accounting
+from penstock.api.controller import Controller
+from penstock.api.kinds import API_VERSION, Kind
+from penstock.api.loginset import LoginSet
+from penstock.api.nodeset import NodeSet, ScalingMode
+from penstock.api.restapi import RestApi
+from penstock.api.token import Token
+from penstock.cluster.informer import Listener
+from penstock.cluster.resources import Lean
+from penstock.operator.caches import Caches
+from penstock.operator.customs import Invalid, Key
+from penstock.operator.resources import CONFIG_MAPS, SECRETS, Custom, Machine, Pod
+from penstock.render import labels
+from penstock.render.missing import config_map_references, secret_references
+from penstock.render.names import token_secret
+
+Look = Callable[[Key, float], None]
+"""Look at this key, in so many seconds."""
+
+_KIND_OF_APP = {"slurmctld": "Controller", "slurmdbd": "Accounting", "slurmrestd": "RestApi", "login": "LoginSet"}
+_BATCH, _BATCH_PER_POD = 0.02, 0.0001
+"""Seconds to gather pod events: a set of 5,000 is looked at twice a second at most while its pods come up."""
+
+
+class Triggers:
+    """Turns changes into keys to look at."""
+
+    def __init__(self, caches: Caches, look: Look) -> None:
+        self._caches = caches
+        self._look = look
+        self._pods_of: dict[str, int] = {}
+
+    def subscribe(self) -> None:
+        """Listen to every view."""
+        for kind, view in self._caches.customs.items():
+            view.subscribe(self._custom(kind))
+        for owned in self._caches.owned:
+            owned.subscribe(self._owned)
+        self._caches.config_maps.subscribe(self._content(CONFIG_MAPS.kind))
+        self._caches.secrets.subscribe(self._content(SECRETS.kind))
+        self._caches.claims.subscribe(self._claim)
+        self._caches.pods.subscribe(self._pod)
+        self._caches.machines.subscribe(self._machine)
+
+    def _custom(self, kind: str) -> Listener[Custom]:
+        def listen(old: Custom | None, new: Custom | None) -> None:
+            item = new or old
+            if item is None or (old and new and _same_wish(old, new)):
+                return
+            key = (kind, item.metadata.namespace, item.metadata.name)
+            before = None if old is None else self._caches.decoder.decode(kind, old)
+            self._look(key, 0)
+            for other in self._dependents(key, before):
+                self._look(other, 0)
+            if new is None:
+                self._caches.decoder.forget(item.metadata.uid)
+
+        return listen
+
+    def _dependents(self, key: Key, before: Kind | Invalid | None = None) -> Iterator[Key]:
+        """Those whose objects are made from this one too: as it is, and as it was."""
+        kind, namespace, name = key
+        if kind == "Controller":
+            yield from (one for one, ref in self._references(namespace) if ref == name and one[0] != "Controller")
+        if kind == "Accounting":
+            yield from (one for one, ref in self._references(namespace) if ref == name and one[0] == "Controller")
+        if kind in {"NodeSet", "RestApi"}:
+            for decoded in (before, self._caches.decoded(key)):
+                if isinstance(decoded, NodeSet | RestApi):
+                    yield "Controller", namespace, decoded.spec.controller_ref.name
+
+    def _references(self, namespace: str) -> Iterator[tuple[Key, str]]:
+        """Our objects in a namespace with the name of the Controller, or for Controllers the Accounting, they name."""
+        for key in [*self._caches.keys(namespace)]:
+            decoded = self._caches.decoded(key)
+            if isinstance(decoded, NodeSet | RestApi | LoginSet):
+                yield key, decoded.spec.controller_ref.name
+            if isinstance(decoded, Controller) and decoded.spec.accounting_ref:
+                yield key, decoded.spec.accounting_ref.name
+
+    def _owned(self, old: Lean | None, new: Lean | None) -> None:
+        item = new or old
+        if item is None:
+            return
+        for owner in {*item.metadata.owner_references, *(old.metadata.owner_references if old else ())}:
+            if owner.api_version == API_VERSION:
+                self._look((owner.kind, item.metadata.namespace, owner.name), 0)
+
+    def _content(self, resource: str) -> Listener[Lean]:
+        def listen(old: Lean | None, new: Lean | None) -> None:
+            item = new or old
+            if item is not None:
+                for key in self._referrers(resource, item.metadata.namespace, item.metadata.name):
+                    self._look(key, 0)
+
+        return listen
+
+    def _referrers(self, resource: str, namespace: str, name: str) -> Iterator[Key]:
+        for key in [*self._caches.keys(namespace)]:
+            decoded = self._caches.decoded(key)
+            if decoded is None or isinstance(decoded, Invalid) or name not in _names(resource, decoded):
+                continue
+            yield key
+            if isinstance(decoded, Controller | Accounting):
+                yield from self._dependents(key)
+
+    def _claim(self, old: Lean | None, new: Lean | None) -> None:
+        # Of claims only their coming and going matters.
+        item = new or old
+        if item is not None and not (old and new) and item.metadata.labels.get(labels.NAME) == "slurmd":
+            self._look(("NodeSet", item.metadata.namespace, item.metadata.labels.get(labels.INSTANCE, "")), _BATCH)
+
+    def _pod(self, old: Pod | None, new: Pod | None) -> None:
+        item = new or old
+        if item is None:
+            return
+        namespace, its = item.metadata.namespace, item.metadata.labels
+        for owner in item.metadata.owner_references:
+            if owner.api_version == API_VERSION:
+                count = self._pods_of[owner.uid] = self._pods_of.get(owner.uid, 0) + (old is None) - (new is None)
+                self._look((owner.kind, namespace, owner.name), _BATCH + _BATCH_PER_POD * count)
+        if kind := _KIND_OF_APP.get(its.get(labels.NAME, "")):
+            self._look((kind, namespace, its.get(labels.INSTANCE, "")), _BATCH)
+
+    def _machine(self, old: Machine | None, new: Machine | None) -> None:
+        if old and new and _same_machine(old, new):
+            return
+        for key in [*self._caches.keys()]:
+            decoded = self._caches.decoded(key) if key[0] == "NodeSet" else None
+            if isinstance(decoded, NodeSet) and decoded.spec.scaling_mode is ScalingMode.DAEMON_SET:
+                self._look(key, _BATCH)
+
+
+def _same_wish(old: Custom, new: Custom) -> bool:
+    """Only the status changed, which is our own doing, or metadata that means nothing to us."""
+    was, now = old.metadata, new.metadata
+    return (was.generation, was.labels, was.annotations, was.deletion_timestamp, was.finalizers) == (
+        now.generation, now.labels, now.annotations, now.deletion_timestamp, now.finalizers,
+    )  # fmt: skip
+
+
+def _same_machine(old: Machine, new: Machine) -> bool:
+    return (old.spec, old.metadata.labels, old.metadata.annotations) == (
+        new.spec, new.metadata.labels, new.metadata.annotations,
+    )  # fmt: skip
+
+
+def _names(resource: str, kind: Kind) -> set[str]:
+    if resource == CONFIG_MAPS.kind:
+        return {one.name for one in config_map_references(kind)}
+    own = {token_secret(kind)} if isinstance(kind, Token) else set()
+    return own | {selector.name for _, selector in secret_references(kind) if selector}
