@@ -14,6 +14,7 @@ from penstock.operator.contents import Contents
 from penstock.operator.customs import Key
 from penstock.operator.events import Recorder
 from penstock.operator.owned import Owned
+from penstock.operator.reports import Reports
 from penstock.operator.resources import CUSTOMS, Custom
 from penstock.operator.slurm import IN_A_HURRY, Slurm
 from penstock.operator.status import Now
@@ -42,6 +43,7 @@ class Context:
     owned: Owned
     events: Recorder
     slurm: Slurm
+    reports: Reports
     domain: Domain
     now: Now
     look: Look

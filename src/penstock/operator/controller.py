@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
 from penstock.api.controller import Controller
+from penstock.cluster.errors import NotFound
+from penstock.operator import configuration
 from penstock.operator.caches import place
 from penstock.operator.conditions import Cause, summary
+from penstock.operator.configuration import Findings
 from penstock.operator.context import Context, Outcome
 from penstock.operator.references import missing
-from penstock.operator.resources import Custom
+from penstock.operator.resources import PODS, Custom, Pod
 from penstock.operator.slurm import slurm_key
 from penstock.operator.workloads import carries, health
 from penstock.render import controller as render
 from penstock.render import labels, names
 from penstock.render.inventory import Cluster, Inventory
+from penstock.render.reconfigure import fingerprint
+
+_READ_BACK_AGAIN = 2.0
+"""Seconds until slurmctld is asked once more for a partition that it should run by now."""
 
 
 async def reconcile(context: Context, item: Custom, controller: Controller) -> Outcome:
@@ -28,8 +38,37 @@ async def reconcile(context: Context, item: Custom, controller: Controller) -> O
     if controller.spec.external:
         return Outcome(conditions=summary(ready=None, degraded=waits, well="slurmctld runs elsewhere."))
     workload = context.caches.stateful_sets.get(names.controller(controller), meta.namespace)
-    pods = context.caches.pods.by("component", place(meta.namespace, labels.selector("slurmctld", controller)))
-    return Outcome(conditions=health(workload, pods, daemon="slurmctld", degraded=waits))
+    pods = [*context.caches.pods.by("component", place(meta.namespace, labels.selector("slurmctld", controller)))]
+    found = await _configuration(context, cluster, [pod for pod in pods if not pod.leaving], given=waits is None)
+    told = configuration.conditions(found)
+    degraded = waits or next((Cause(one.reason, one.message) for one in told if one.status is False), None)
+    return Outcome(
+        conditions=[*health(workload, pods, daemon="slurmctld", degraded=degraded), *told],
+        again=_READ_BACK_AGAIN if found.missing_partitions else None,
+    )
+
+
+async def _configuration(context: Context, cluster: Cluster, pods: Sequence[Pod], *, given: bool) -> Findings:
+    """Find out what became of the configuration; `given`: it is in the ConfigMap, so pods may look."""
+    files = render.directory(cluster)
+    wanted = fingerprint(files)
+    if given and cluster.controller.spec.reconfigures_in_place:
+        await _touch(context, pods, wanted)
+    reports = [context.reports.of(pod) for pod in pods]
+    if any(one is None or one.fingerprint != wanted for one in reports):
+        return Findings(wanted=wanted, reports=reports)
+    gone, unasked = await context.slurm.missing_partitions(
+        cluster.controller, configuration.partitions_in(files), of=wanted
+    )
+    return Findings(wanted=wanted, reports=reports, missing_partitions=gone, unasked=unasked)
+
+
+async def _touch(context: Context, pods: Iterable[Pod], wanted: str) -> None:
+    patch = {"metadata": {"annotations": {configuration.TOUCHED: wanted}}}
+    for pod in pods:
+        if pod.metadata.annotations.get(configuration.TOUCHED) != wanted:
+            with suppress(NotFound):
+                await context.cluster.patch(PODS, pod.metadata.name, patch, namespace=pod.metadata.namespace)
 
 
 def _spoilt(context: Context, controller: Controller) -> Cause | None:

@@ -26,6 +26,7 @@ from penstock.operator.events import Recorder
 from penstock.operator.looks import Looks
 from penstock.operator.metrics import Metrics
 from penstock.operator.owned import Owned
+from penstock.operator.reports import Reports
 from penstock.operator.slurm import SLURM, Connect, Locate, Slurm, in_cluster
 from penstock.operator.status import Now, Statuses, now_in_utc
 from penstock.operator.triggers import Triggers
@@ -79,6 +80,7 @@ class Operator:
         writer: Cluster = Fenced(cluster, self._election) if self._election else cluster
         writer = Rehearsal(cluster, rehearsal) if rehearsal else writer
         self._events = Recorder(writer, instance=settings.instance, now=now)
+        self._reports = Reports(cluster, self.caches, self._look)
         contents = Contents(cluster, self.caches.config_maps, self.caches.secrets)
         context = Context(
             cluster=writer, caches=self.caches, contents=contents, owned=Owned(writer, self.caches.owned),
@@ -86,7 +88,7 @@ class Operator:
                 self.caches, contents, locate=locate or in_cluster(settings.domain), now=now, connect=connect,
                 tell=rehearsal,
             ),
-            events=self._events, domain=settings.domain, now=now, look=self._look,
+            events=self._events, reports=self._reports, domain=settings.domain, now=now, look=self._look,
         )  # fmt: skip
         self._looks = Looks(context, Statuses(writer, now))
         self._synced, self._stale = False, False
@@ -149,7 +151,10 @@ class Operator:
                 self.queue.add(key)
                 if key[0] == "Controller":
                     self.queue.add((SLURM, *key[1:]))
-            await self._lost.wait()
+            async with asyncio.TaskGroup() as term:
+                listening = term.create_task(self._reports.run())
+                await self._lost.wait()
+                listening.cancel()
 
     def _look(self, key: Key, seconds: float) -> None:
         if seconds > 0:

@@ -83,6 +83,8 @@ class Slurm:
         self._links: dict[Key, _Link] = {}
         self._known: dict[Key, Known] = {}
         self._troubles: dict[Key, str] = {}
+        self._read_back: dict[Key, str] = {}
+        """Per Slurm: the configuration that it was seen to run."""
         self._waiting: dict[Key, set[Key]] = {}
         """Per Slurm: who waits for its nodes to change."""
 
@@ -141,9 +143,28 @@ class Slurm:
         news = before is None or before.nodes != self._known[key].nodes
         return (IN_A_HURRY if self._waiting.get(key) else AT_REST), news
 
+    async def missing_partitions(
+        self, controller: Controller, wanted: frozenset[str], *, of: str
+    ) -> tuple[frozenset[str] | None, str]:
+        """Partitions that slurmctld should run and does not; None, and why, when it cannot be asked.
+
+        Asked once per configuration (`of` is its fingerprint), for what was read back stays true until the next one.
+        """
+        key = slurm_key(controller)
+        if self._read_back.get(key) == of:
+            return frozenset(), ""
+        try:
+            running = await (await self.client(controller)).partitions()
+        except SlurmError as error:
+            return None, str(error)
+        gone = wanted - running.keys()
+        if not gone:
+            self._read_back[key] = of
+        return gone, ""
+
     def forget(self, key: Key) -> None:
         """A Controller is gone."""
-        for shelf in (self._links, self._known, self._troubles):
+        for shelf in (self._links, self._known, self._troubles, self._read_back):
             shelf.pop(key, None)
         self._waiting.pop(key, None)
 

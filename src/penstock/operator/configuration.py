@@ -1,0 +1,70 @@
+"""Has Slurm taken the configuration, and does slurmctld run it? Pure, but for reading back what slurmctld runs.
+
+Two statements, because they part ways: an edit that Slurm refuses is not valid, and what ran before goes on running.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.operator.conditions import Condition
+from penstock.render.reconfigure import Report, Verdict
+
+TOUCHED = "penstock/configuration"
+"""Annotation of slurmctld's pods: with a change of it kubelet looks at the pod's volumes at once, not in a minute."""
+
+_VALID, _LIVE = "ConfigurationValid", "ConfigurationLive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """All that is known about one configuration."""
+
+    wanted: str
+    """Fingerprint of the configuration that the kinds come to."""
+    reports: Sequence[Report | None]
+    """Of each slurmctld: what its guard said last; None when it has said nothing."""
+    missing_partitions: frozenset[str] | None = None
+    """Partitions that slurmctld does not run though it should; None when it could not be asked."""
+    unasked: str = ""
+    """Why it could not."""
+
+
+def conditions(found: Findings) -> list[Condition]:
+    """ConfigurationValid and ConfigurationLive."""
+    refused = [one for one in _about(found) if one.verdict is not Verdict.LIVE]
+    if refused:
+        words = f"Slurm refused the configuration, and the one before goes on running: {refused[0].words}"
+        return [Condition(_VALID, False, "Refused", words), Condition(_LIVE, False, "Refused", words)]
+    if not found.reports or len(_about(found)) < len(found.reports):
+        waits = "Slurm has not judged this configuration yet."
+        valid = Condition(_VALID, True, "Accepted", "Slurm took it.") if _about(found) else None
+        return [valid or Condition(_VALID, None, "NotJudged", waits), Condition(_LIVE, None, "NotJudged", waits)]
+    return [Condition(_VALID, True, "Accepted", "Slurm took the configuration."), _live(found)]
+
+
+def _about(found: Findings) -> list[Report]:
+    return [one for one in found.reports if one is not None and one.fingerprint == found.wanted]
+
+
+def _live(found: Findings) -> Condition:
+    if found.missing_partitions is None:
+        told = f"slurmctld was reconfigured; what it runs could not be read back: {found.unasked}"
+        return Condition(_LIVE, True, "Reconfigured", told)
+    if found.missing_partitions:
+        names = ", ".join(sorted(found.missing_partitions))
+        return Condition(_LIVE, False, "NotRunning", f"slurmctld was reconfigured but does not run partition {names}.")
+    return Condition(_LIVE, True, "ReadBack", "slurmctld runs the configuration; its partitions were read back.")
+
+
+def partitions_in(files: Mapping[str, str]) -> frozenset[str]:
+    """The partitions that a configuration has, DEFAULT being none."""
+    return frozenset(_names(files.get("slurm.conf", "").splitlines())) - {"DEFAULT"}
+
+
+def _names(lines: Iterable[str]) -> Iterable[str]:
+    for line in lines:
+        if match := re.match(r"(?i)\s*PartitionName\s*=\s*(\S+)", line):
+            yield match[1]
