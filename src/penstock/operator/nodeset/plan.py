@@ -79,7 +79,7 @@ def plan(now: Snapshot) -> Plan:
     """Decide."""
     leaving = list(_leaving(now))
     gone = {pod.metadata.name for pod, _ in leaving}
-    staying = [pod for pod in now.pods if not pod.leaving and pod.metadata.name not in gone]
+    staying = [pod for pod in now.there if pod.metadata.name not in gone]
     steps = [_step(now, pod, why) for pod, why in leaving]
     ended = [Remove(pod, f"it has ended ({pod.status.phase})", drained=False) for pod in staying if pod.ended]
     missing = _missing(now)
@@ -98,11 +98,10 @@ def _leaving(now: Snapshot) -> Iterator[tuple[Pod, str]]:
     if now.per_machine:
         yield from _off_machines(now)
         return
-    there = [pod for pod in now.pods if not pod.leaving]
-    excess = len(there) - now.desired
+    excess = len(now.there) - now.desired
     if excess > 0:
         why = f"{now.desired} workers are wanted"
-        yield from ((pod, why) for pod in sorted(there, key=lambda pod: _cost(now, pod))[:excess])
+        yield from ((pod, why) for pod in sorted(now.there, key=lambda pod: _cost(now, pod))[:excess])
 
 
 def _off_machines(now: Snapshot) -> Iterator[tuple[Pod, str]]:

@@ -22,15 +22,14 @@ _SHOWN = 3
 def counts(now: Snapshot, before: Mapping[str, object], moment: datetime) -> Json:
     """The numbers of the status. Slurm's stay as they were while Slurm does not answer: a zero would be a lie."""
     newest = revision(now.node_set)
-    there = [pod for pod in now.pods if not pod.leaving]
-    ready = [pod for pod in there if pod.ready_since is not None]
-    available = sum(_is_available(pod, now.node_set.spec.min_ready_seconds, moment) for pod in ready)
+    seconds = now.node_set.spec.min_ready_seconds
+    available = sum(_is_available(pod, seconds, moment) for pod in now.ready) if seconds else len(now.ready)
     selector = labels.selector("slurmd", now.node_set)
     return {
         "replicas": len(now.pods),
         "desired": now.desired,
-        "updatedReplicas": sum(pod.metadata.labels.get(HASH) == newest for pod in there),
-        "readyReplicas": len(ready),
+        "updatedReplicas": sum(pod.metadata.labels.get(HASH) == newest for pod in now.there),
+        "readyReplicas": len(now.ready),
         "availableReplicas": available,
         "unavailableReplicas": max(now.desired - available, 0),
         "observedGeneration": now.node_set.metadata.generation,
@@ -41,7 +40,7 @@ def counts(now: Snapshot, before: Mapping[str, object], moment: datetime) -> Jso
 
 
 def _is_available(pod: Pod, seconds: int, moment: datetime) -> bool:
-    if not seconds or not pod.ready_since:
+    if not pod.ready_since:
         return True
     return datetime.fromisoformat(pod.ready_since) + timedelta(seconds=seconds) <= moment
 
@@ -51,7 +50,7 @@ def available_in(now: Snapshot, moment: datetime) -> float | None:
     seconds = now.node_set.spec.min_ready_seconds
     if not seconds:
         return None
-    since = [datetime.fromisoformat(pod.ready_since) for pod in now.pods if pod.ready_since]
+    since = [datetime.fromisoformat(pod.ready_since) for pod in now.ready if pod.ready_since]
     left = [(one + timedelta(seconds=seconds) - moment).total_seconds() for one in since]
     return min((one for one in left if one > 0), default=None)
 
@@ -71,7 +70,7 @@ def _slurm_counts(now: Snapshot, before: Mapping[str, object]) -> Json:
 
 def conditions(now: Snapshot, plan: Plan, *, degraded: Cause | None) -> list[Condition]:
     """Ready, Progressing, Degraded."""
-    ready = sum(pod.ready_since is not None and not pod.leaving for pod in now.pods)
+    ready = len(now.ready)
     well = f"{ready} of {now.desired} workers are ready."
     short = Cause("WorkersMissing", well) if ready < now.desired else None
     return summary(
@@ -83,7 +82,7 @@ def conditions(now: Snapshot, plan: Plan, *, degraded: Cause | None) -> list[Con
 
 
 def _progress(now: Snapshot, plan: Plan, ready: int) -> Cause | None:
-    leaving = sum(pod.leaving for pod in now.pods) + len(plan.remove)
+    leaving = len(now.pods) - len(now.there) + len(plan.remove)
     if plan.wait or plan.drain:
         return Cause("Draining", _leaving(plan))
     if leaving or len(now.pods) > now.desired:
@@ -111,5 +110,7 @@ def _grouped(told: Iterable[tuple[Pod, str]]) -> str:
 def _trouble(now: Snapshot, plan: Plan) -> Cause | None:
     if unknown := [one for one in plan.wait if one.unknown]:
         return Cause("SlurmUnknown", _grouped((one.pod, one.why) for one in unknown))
-    troubles = [(pod, pod.trouble) for pod in now.pods if pod.ready_since is None and pod.trouble]
+    if len(now.ready) == len(now.there):
+        return None
+    troubles = [(pod, pod.trouble) for pod in now.there if pod.trouble and pod.ready_since is None]
     return Cause("WorkersInTrouble", _grouped(troubles)) if troubles else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 
 from penstock.api.nodeset import NodeSet, ScalingMode
 from penstock.operator.resources import Machine, Pod
@@ -16,7 +17,7 @@ HOSTNAME_OVERRIDE = "nodeset.slinky.slurm.net/hostname-override"
 """Annotation of a machine: what its Slurm node is called in DaemonSet mode."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Snapshot:
     """A NodeSet, its workers, and what Kubernetes and Slurm say about them."""
 
@@ -35,6 +36,16 @@ class Snapshot:
     """Machines that may take a worker, in DaemonSet mode."""
     keepers: AbstractSet[str] = frozenset()
     """Names of machines that may keep theirs."""
+
+    @cached_property
+    def there(self) -> list[Pod]:
+        """Pods that nobody has deleted."""
+        return [pod for pod in self.pods if not pod.leaving]
+
+    @cached_property
+    def ready(self) -> list[Pod]:
+        """Those of them that are ready. Found once: with thousands of workers each question counts."""
+        return [pod for pod in self.there if pod.ready_since is not None]
 
     @property
     def desired(self) -> int:
