@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from penstock.api.controller import Controller
 from penstock.cluster.errors import NotFound
-from penstock.operator import configuration
+from penstock.operator import active, configuration
 from penstock.operator.caches import place
 from penstock.operator.conditions import Cause, summary
 from penstock.operator.configuration import Findings
@@ -39,13 +39,20 @@ async def reconcile(context: Context, item: Custom, controller: Controller) -> O
         return Outcome(conditions=summary(ready=None, degraded=waits, well="slurmctld runs elsewhere."))
     workload = context.caches.stateful_sets.get(names.controller(controller), meta.namespace)
     pods = [*context.caches.pods.by("component", place(meta.namespace, labels.selector("slurmctld", controller)))]
-    found = await _configuration(context, cluster, [pod for pod in pods if not pod.leaving], given=waits is None)
+    staying = [pod for pod in pods if not pod.leaving]
+    if controller.spec.replicas > 1:
+        await active.mark(context, controller, staying)
+    found = await _configuration(context, cluster, staying, given=waits is None)
     told = configuration.conditions(found)
     degraded = waits or next((Cause(one.reason, one.message) for one in told if one.status is False), None)
     return Outcome(
         conditions=[*health(workload, pods, daemon="slurmctld", degraded=degraded), *told],
-        again=_READ_BACK_AGAIN if found.missing_partitions else None,
+        again=_READ_BACK_AGAIN if found.missing_partitions else _look_again(controller),
     )
+
+
+def _look_again(controller: Controller) -> float | None:
+    return active.ASK_AGAIN if controller.spec.replicas > 1 else None
 
 
 async def _configuration(context: Context, cluster: Cluster, pods: Sequence[Pod], *, given: bool) -> Findings:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from penstock.api.nodeset import NodeSet, Retention
-from penstock.api.objects import Json
+from penstock.api.objects import Json, Labels
 from penstock.cluster.errors import AlreadyExists, Conflict, NotFound
 from penstock.cluster.port import Preconditions
 from penstock.operator.context import Context
@@ -44,6 +45,8 @@ class Acting:
         await self._tell_slurm(plan.undrain, state=["UNDRAIN"], extra="")
         await self._tell_slurm([one.node for one in plan.drain], state=["DRAIN"], reason=SCALE_IN, extra=SCALE_IN)
         await self._create(plan.create)
+        for pod in plan.relabel:
+            await self._relabel(pod.metadata.name, {labels.CLUSTER: self.node_set.spec.controller_ref.name})
         await self._remove(plan.remove)
 
     async def _tell_slurm(self, nodes: Collection[str], **changes: object) -> None:
@@ -89,17 +92,25 @@ class Acting:
         try:
             await self.context.cluster.create(PODS, body)
         except AlreadyExists:
-            await self._refuse_foreign(name, namespace)
+            await self._reclaim(name, body["metadata"]["labels"])
         self.expected.made(namespace, name)
 
-    async def _refuse_foreign(self, name: str, namespace: str) -> None:
-        """A pod of our name is ours, or nobody may touch it."""
+    async def _reclaim(self, name: str, wanted: Labels) -> None:
+        """A pod of our name that the watch does not show: behind, or without its labels, or somebody else's."""
         try:
-            there = await self.context.cluster.get(PODS, name, namespace)
+            there = await self.context.cluster.get(PODS, name, self.node_set.metadata.namespace)
         except NotFound:
             return
         if all(owner.uid != self.node_set.metadata.uid for owner in there.metadata.owner_references):
             raise Conflict(f'Pod "{name}" exists and does not belong to this NodeSet; delete or rename it')
+        lost = {label: text for label, text in wanted.items() if label not in there.metadata.labels}
+        if lost:
+            await self._relabel(name, lost)
+
+    async def _relabel(self, name: str, lost: Labels) -> None:
+        patch = {"metadata": {"labels": lost}}
+        with suppress(NotFound):
+            await self.context.cluster.patch(PODS, name, patch, namespace=self.node_set.metadata.namespace)
 
     async def _remove(self, removals: Collection[Remove]) -> None:
         allowed = [one for one in removals if not one.drained]

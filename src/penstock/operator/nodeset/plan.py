@@ -13,7 +13,7 @@ from itertools import count, islice
 
 from penstock.operator.nodeset.snapshot import Snapshot, ordinal, seat_at, slurm_node
 from penstock.operator.resources import Pod
-from penstock.render import names
+from penstock.render import labels, names
 from penstock.render.seat import Seat, seat
 from penstock.slurm.rest.messages import NodeReport
 
@@ -73,6 +73,8 @@ class Plan:
     """Slurm nodes to be given back."""
     remove: Sequence[Remove] = ()
     wait: Sequence[Wait] = ()
+    relabel: Sequence[Pod] = ()
+    """Workers that lost the label by which the cluster's Service finds them."""
 
 
 def plan(now: Snapshot) -> Plan:
@@ -82,7 +84,7 @@ def plan(now: Snapshot) -> Plan:
     staying = [pod for pod in now.there if pod.metadata.name not in gone]
     steps = [_step(now, pod, why) for pod, why in leaving]
     ended = [Remove(pod, f"it has ended ({pod.status.phase})", drained=False) for pod in staying if pod.ended]
-    missing = _missing(now)
+    missing, cluster = _missing(now), now.node_set.spec.controller_ref.name
     return Plan(
         create=[Create(one) for one in islice(missing, BATCH)],
         more=next(missing, None) is not None,
@@ -90,6 +92,7 @@ def plan(now: Snapshot) -> Plan:
         undrain=_given_back(now, staying),
         remove=[*ended, *(step for step in steps if isinstance(step, Remove))],
         wait=[step for step in steps if isinstance(step, Wait)],
+        relabel=[pod for pod in staying if pod.metadata.labels.get(labels.CLUSTER) != cluster],
     )
 
 
