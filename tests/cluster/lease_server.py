@@ -14,7 +14,7 @@ from penstock.cluster import permit
 from penstock.cluster.errors import AlreadyExists, Conflict, NotFound, Unreachable
 from penstock.cluster.fence import Fenced
 from penstock.cluster.leader import LEASES, Election, LeaseObject, Terms
-from penstock.cluster.port import Cluster
+from penstock.cluster.port import MANAGER, Cluster
 from penstock.cluster.resources import Resource, Whole
 
 V = TypeVar("V")
@@ -82,9 +82,9 @@ class Link:
         assert (resource, name, namespace) == (LEASES, "penstock", "system")
         return await self._carry("get", self.server.get)
 
-    async def create(self, resource: object, body: Json, *, dry_run: bool = False) -> Any:
+    async def create(self, resource: object, body: Json, *, manager: str = MANAGER, dry_run: bool = False) -> Any:
         """Make the lease, or write something else."""
-        del dry_run
+        del manager, dry_run
         if resource is LEASES:
             return await self._carry("create", lambda: self.server.create(body))
         return await self._carry("write", self._written)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from itertools import pairwise
 
 import pytest
@@ -209,6 +210,75 @@ def test_a_listener_that_fails_does_not_stop_the_copy(caplog: pytest.LogCaptureF
     assert "a listener failed" in caplog.text
 
 
+def test_an_index_that_fails_stops_the_copy_and_closes_the_stream() -> None:
+    def colour(item: Whole) -> list[str]:
+        return [{"red": "warm"}[item.metadata.labels["colours"]]]
+
+    async def main() -> None:
+        script = Script(lists(version=9), watches(9, added(thing("a", 10, colours="blue")), 1e6), watches(9))
+        with pytest.raises(KeyError) as caught:
+            await Informer(script.cluster, THINGS, indexes={"colour": colour}).run()
+        assert (str(caught.value), script.closed) == ("'blue'", 1)
+
+    run(main())
+
+
 def test_cancelling_closes_the_stream() -> None:
     observed = Observed(lists(version=9), watches(9, added(thing("a", 10)), 1e6)).play()
     assert observed.script.closed == 1
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What stands in a log that is not for debugging."""
+    return [f"{record.levelname} {record.message}" for record in caplog.records if record.levelno > logging.DEBUG]
+
+
+def test_a_long_outage_is_told_when_it_begins_and_when_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    away = [watches(9, Unreachable(f"cut {number}")) for number in range(50)]
+    back = watches(9, bookmark(10), 9.0, bookmark(11), 100.0)
+    Observed(lists(version=9), *away, back, watches(11)).play()
+    assert said(caplog) == [
+        "WARNING things: cut 0; trying again",
+        "INFO things: in order again; the trouble lasted 375 s",
+    ]
+    assert caplog.text.count("trying again") == 50, "who debugs sees every failure"
+
+
+def test_an_outage_after_an_outage_is_told_again(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    Observed(lists(version=9), *[watches(9, Unreachable("cut")), watches(9, 10.0)] * 2, watches(9)).play()
+    assert [line.split()[0] for line in said(caplog)] == ["WARNING", "INFO"] * 2
+
+
+def test_a_link_that_comes_and_goes_is_one_outage(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    flapping = [watches(9 + number, bookmark(10 + number), 3.0, Unreachable("cut")) for number in range(50)]
+    Observed(lists(version=9), *flapping, watches(59)).play()
+    assert len(said(caplog)) == 1
+
+
+def test_a_copy_that_can_be_listed_but_not_watched_is_not_in_order(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    round_of: list[Lists | Watches] = [watches(9, Forbidden("may not watch")), lists(version=9)]
+    Observed(lists(version=9), *round_of * 20, watches(9, Forbidden("may not watch"))).play()
+    assert said(caplog) == ["WARNING things: may not watch; trying again"]
+
+
+def test_another_kind_of_trouble_is_worth_another_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    troubles = [Lists(Unreachable("away")), Lists(Unreachable("away")), Lists(Forbidden("no")), Lists(Unreachable("x"))]
+    Observed(*troubles, lists(version=9)).play()
+    assert said(caplog) == ["WARNING things: away; trying again", "WARNING things: no; trying again"]
+
+
+def test_history_that_is_gone_is_nothing_to_warn_of(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    Observed(lists(version=9), watches(9, Expired("410")), lists(version=9), watches(9, 20.0), watches(9)).play()
+    assert said(caplog) == ["INFO things: 410; trying again"]
+
+
+def test_a_cluster_that_asks_for_time_is_given_it_within_bounds() -> None:
+    busy = [Lists(Overloaded("busy", retry_after=seconds)) for seconds in (0.1, 5, 3600)]
+    observed = Observed(*busy, lists(version=9), watches(9, Overloaded("busy", retry_after=6)), watches(9)).play()
+    assert observed.waits == pytest.approx([1, 5, 8, 0, 8])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -11,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.cluster.errors import ClusterError
-from penstock.cluster.leader import NotLeader, Terms
+from penstock.cluster.errors import ClusterError, NotLeader
+from penstock.cluster.leader import Terms
 
 from .lease_server import Candidate, LeaseServer
 from .virtual_time import pause, run, until
@@ -328,3 +329,26 @@ def test_there_are_never_two_who_write(seed: int) -> None:
 
     run(main())
     assert [(who, holder) for who, holder, _ in server.written if who != holder] == []
+
+
+def test_a_long_outage_is_told_when_it_begins_and_when_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    one = Candidate(LeaseServer(), "one")
+
+    async def main() -> None:
+        async with running(one):
+            await one.election.leading.wait()
+            one.link.down = True
+            await asyncio.sleep(600)
+            one.link.down = False
+            await asyncio.sleep(60)
+
+    run(main())
+    lease = "lease system/penstock"
+    assert [record.message for record in caplog.records] == [
+        f"one leads: {lease}",
+        f"{lease}: the link is down; trying again",
+        f"one does not lead any more: {lease}",
+        f"one leads: {lease}",
+        f"{lease}: in order again; the trouble lasted 596 s",
+    ]

@@ -9,9 +9,12 @@ from functools import wraps
 import pytest
 
 from penstock.cluster.errors import Expired, Refused
+from penstock.cluster.informer import Informer
 from penstock.cluster.port import EventType, Selection
 from penstock.cluster.resources import Resource, Whole
 from penstock.cluster.store import Store
+
+from . import virtual_time
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", Whole)
 SECRETS = Resource("", "v1", "secrets", "Secret", Whole)
@@ -149,3 +152,45 @@ async def test_a_watcher_that_gives_up_leaves_nothing_behind() -> None:
         await watching
     await write(store, 1)
     assert len(asyncio.all_tasks()) == 1
+
+
+async def staleness_over_an_hour(store: Store, where: Selection, others_every: float) -> float:
+    """How stale a copy ever becomes while now and then something happens that it does not see."""
+    informer = Informer(store, CONFIG_MAPS, where)
+    worst = 0.0
+
+    async def look() -> None:
+        nonlocal worst
+        await informer.synced.wait()
+        for second in range(1, 3600):
+            await asyncio.sleep(1)
+            worst = max(worst, informer.staleness)
+            if second % others_every == 0:
+                await write(store, 1)
+
+    await virtual_time.beside(informer.run(), look())
+    return worst
+
+
+@pytest.mark.parametrize("others_every", [5, 59, 61, 10_000])
+def test_a_copy_of_what_is_at_rest_does_not_grow_stale(others_every: float) -> None:
+    unseen = Selection(labels="never=seen")
+    assert 50 < virtual_time.run(staleness_over_an_hour(Store(), unseen, others_every)) < 70
+
+
+def test_a_sign_of_life_says_how_far_the_whole_store_has_come_and_a_watch_goes_on_from_there() -> None:
+    async def main() -> None:
+        store = Store()
+        watch = store.watch(CONFIG_MAPS, since="1")
+        waiting = asyncio.ensure_future(anext(watch))
+        await asyncio.sleep(30)
+        await write(store, 3, SECRETS)
+        event = await waiting
+        assert (event.type, event.object, event.resource_version) == (EventType.BOOKMARK, None, "4")
+        assert asyncio.get_running_loop().time() == pytest.approx(1060)
+        await write(store, 1)
+        assert (await anext(watch)).resource_version == "5"
+        again = store.watch(CONFIG_MAPS, since=event.resource_version)
+        assert (await anext(again)).resource_version == "5"
+
+    virtual_time.run(main())

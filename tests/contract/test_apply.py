@@ -101,6 +101,19 @@ async def test_who_creates_owns_everything_including_the_maps_it_opened(world: W
 
 
 @contract
+async def test_who_creates_or_patches_may_do_so_under_another_name(world: World) -> None:
+    made = await world.cluster.create(CONFIG_MAPS, world.config_map("one", {"a": "1"}), manager="maker")
+    assert made.owned_by("maker", operation="Update") == {"f:data": {".": {}, "f:a": {}}}
+    patch = {"data": {"b": "2"}}
+    patched = await world.cluster.patch(CONFIG_MAPS, "one", patch, namespace=world.namespace, manager="patcher")
+    assert patched.owned_by("patcher", operation="Update") == {"f:data": {"f:b": {}}}
+    assert patched.owned_by("penstock", operation="Update") == {}
+    body = world.config_map("one", {"a": "2", "b": "3"})
+    with refused(Conflict, 'conflicts with "maker" using v1:\n- .data.a', 'with "patcher" using v1:\n- .data.b'):
+        await world.cluster.apply(CONFIG_MAPS, body, force=False)
+
+
+@contract
 async def test_an_applied_version_must_be_current(world: World) -> None:
     made = await world.cluster.apply(CONFIG_MAPS, world.config_map("one", {"a": "1"}))
     body = world.config_map("one", {"a": "2"}, resourceVersion=made.metadata.resource_version)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import Any, cast
+from typing import Any
 
 from penstock.cluster.port import Event
 
@@ -149,13 +149,29 @@ async def test_several_watch_at_once_and_one_that_gives_up_disturbs_nobody(world
 
 def watch_from(world: World, since: str) -> AsyncGenerator[Event[Any], None]:
     """A watch over the namespace."""
-    return cast("AsyncGenerator[Event[Any], None]", world.cluster.watch(CONFIG_MAPS, world.here, since=since))
+    return world.cluster.watch(CONFIG_MAPS, world.here, since=since)
 
 
 @contract
-async def test_without_a_version_a_watch_begins_with_all_that_is_there(world: World) -> None:
+async def test_without_a_version_a_watch_begins_with_all_that_is_there_now(world: World) -> None:
+    await make(world, "gone")
+    await world.cluster.delete(CONFIG_MAPS, "gone", namespace=world.namespace)
     await make(world, "one")
-    watching = asyncio.create_task(events(watch_from(world, "0"), 2))
+    await patch(world, "one", {"data": {"a": "1"}})
+    watching = asyncio.create_task(events(watch_from(world, ""), 2))
     await asyncio.sleep(0.05)
     await make(world, "two")
+    found = await watching
+    assert told(found) == ["ADDED one", "ADDED two"]
+    assert [event.object.data for event in found if event.object] == [{"a": "1"}, {}]
+
+
+@contract
+async def test_from_version_0_a_watch_begins_with_all_that_is_there(world: World) -> None:
+    await make(world, "one", color="red")
+    await make(world, "other", color="blue")
+    where = world.where(labels="color=red")
+    watching = asyncio.create_task(events(world.cluster.watch(CONFIG_MAPS, where, since="0"), 2))
+    await asyncio.sleep(0.05)
+    await make(world, "two", color="red")
     assert told(await watching) == ["ADDED one", "ADDED two"]

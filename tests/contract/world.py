@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -150,10 +150,10 @@ def refused(error: type[ClusterError], *words: str) -> Iterator[None]:
     assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
 
 
-async def events(watch: AsyncIterator[Event[Any]], count: int) -> list[Event[Any]]:
+async def events(watch: AsyncGenerator[Event[Any], None], count: int) -> list[Event[Any]]:
     """The next events of a watch, without bookmarks; the watch is over then."""
     found: list[Event[Any]] = []
-    async with asyncio.timeout(_PATIENCE), aclosing(cast("AsyncGenerator[Event[Any], None]", watch)) as items:
+    async with asyncio.timeout(_PATIENCE), aclosing(watch) as items:
         async for event in items:
             found += [event] if event.type is not EventType.BOOKMARK else []
             if len(found) == count:

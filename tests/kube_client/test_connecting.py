@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from penstock.cluster.errors import Forbidden, Unreachable
-from penstock.cluster.kube import Connection, KubeCluster, Misconfigured, find
+from penstock.cluster.errors import Forbidden, Misconfigured, Unreachable
+from penstock.cluster.kube import Connection, KubeCluster, find
 from penstock.cluster.kube.service_account import in_cluster
 
 from .authority import Authority

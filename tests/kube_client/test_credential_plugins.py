@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from penstock.cluster.errors import Forbidden, Unreachable
-from penstock.cluster.kube import KubeCluster, Misconfigured, find
+from penstock.cluster.errors import Forbidden, Misconfigured, Unreachable
+from penstock.cluster.kube import KubeCluster, find
 
 from .authority import Authority
 from .kubeconfigs import b64, kubeconfig

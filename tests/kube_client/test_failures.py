@@ -194,6 +194,23 @@ def test_requests_share_a_bound_and_watches_have_none() -> None:
     asyncio.run(main())
 
 
+def test_any_number_of_watches_leaves_room_for_requests() -> None:
+    """Each holds a connection for as long as it lasts; aiohttp itself would stop at 100."""
+
+    async def main() -> None:
+        answers = [*[breaks(silence)] * 150, says(pod("a"))]
+        async with client(*answers, limits=Limits()) as (cluster, server):
+            async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+                watches = [group.create_task(anext(cluster.watch(PODS, since="1"))) for _ in range(150)]
+                await server.asked(150)
+                await asyncio.gather(cluster.get(PODS, "a", "n"), cluster.create(PODS, BODY))
+                for watch in watches:
+                    watch.cancel()
+            assert server.most_at_once >= 151
+
+    asyncio.run(main())
+
+
 def test_waiting_for_another_try_takes_nobodys_place() -> None:
     async def main() -> None:
         limits = Limits(requests_at_once=1)

@@ -78,7 +78,8 @@ def test_create() -> None:
     assert seen.line == "POST /apis/slinky.slurm.net/v1beta1/namespaces/n/nodesets"
     assert seen.query == {"fieldManager": "penstock", "timeout": "0.5s"}
     assert seen.body == {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet"} | SET
-    assert asked(lambda c: c.create(SETS, SET, dry_run=True)).query["dryRun"] == "All"
+    as_other = asked(lambda c: c.create(SETS, SET, manager="other", dry_run=True))
+    assert as_other.query == {"fieldManager": "other", "dryRun": "All", "timeout": "0.5s"}
 
 
 def test_apply() -> None:
@@ -102,7 +103,9 @@ def test_patch() -> None:
     assert seen.line == "PATCH /api/v1/namespaces/n/pods/a"
     assert seen.headers["Content-Type"] == "application/merge-patch+json"
     assert seen.body == {"metadata": {"labels": {"x": None}}}
-    assert asked(lambda c: c.patch(NODES, "a", {}, subresource="status")).line == "PATCH /api/v1/nodes/a/status"
+    assert seen.query == {"fieldManager": "penstock", "timeout": "0.5s"}
+    as_other = asked(lambda c: c.patch(NODES, "a", {}, subresource="status", manager="other"))
+    assert (as_other.line, as_other.query["fieldManager"]) == ("PATCH /api/v1/nodes/a/status", "other")
 
 
 def test_scale() -> None:

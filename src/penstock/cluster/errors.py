@@ -3,12 +3,15 @@
 ```
 ClusterError
 ├── Unreachable          the cluster did not answer: state is unknown; wait and try again
-│   └── Overloaded       it asked us to wait; says how long
+│   ├── Overloaded       it asked us to wait; says how long
+│   └── NotYet           what was asked for has not begun: wait and try again
 ├── NotFound             the object is not there
 ├── AlreadyExists        an object of that name is there
 ├── Conflict             somebody changed it meanwhile: read again, decide again
 ├── Expired              the history asked for is gone: list again
 ├── Forbidden            we may not: a person has to give the right
+├── NotLeader            another process writes: leave it to that one
+├── Misconfigured        what a person wrote about the cluster is wrong: they have to correct it
 └── Refused              the request is wrong: show its words to the person
 ```
 """
@@ -32,6 +35,10 @@ class Overloaded(Unreachable):
         self.retry_after = retry_after
 
 
+class NotYet(Unreachable):
+    """What was asked for is there but has not begun, such as a container whose image is still on its way."""
+
+
 class NotFound(ClusterError):
     """The object is not there."""
 
@@ -50,6 +57,14 @@ class Expired(ClusterError):
 
 class Forbidden(ClusterError):
     """We are not known, or may not do this."""
+
+
+class NotLeader(ClusterError):
+    """We do not certainly hold the lease, so we do not write; whoever holds it does."""
+
+
+class Misconfigured(ClusterError):
+    """What a person wrote about the cluster cannot be used; they have to correct it."""
 
 
 class Refused(ClusterError):

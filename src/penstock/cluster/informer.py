@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
+from contextlib import aclosing
 from typing import Generic
 
 from penstock.cluster.backoff import Backoff
-from penstock.cluster.errors import ClusterError, Expired, Unreachable
+from penstock.cluster.errors import ClusterError, Expired, Overloaded, Unreachable
 from penstock.cluster.index import Index, Indexer, Key
+from penstock.cluster.outage import Outage
 from penstock.cluster.port import EVERYTHING, Cluster, Event, EventType, Selection, T
 from penstock.cluster.resources import Resource
 
@@ -46,6 +48,7 @@ class Informer(Generic[T]):
         self._listeners: list[Listener[T]] = []
         self._since: str | None = None
         self._alive_at = float("-inf")
+        self._outage = Outage(_LOG, resource.name)
 
     def get(self, name: str, namespace: str = "") -> T | None:
         """One object, or None."""
@@ -73,24 +76,25 @@ class Informer(Generic[T]):
         clock = asyncio.get_running_loop().time
         failures = 0
         while True:
-            began, since = clock(), self._since
+            began, since, asked = clock(), self._since, 0.0
             try:
                 if since is None:
                     await self._list()
                     continue
                 await self._follow(since)
             except ClusterError as error:
-                self._learn_from(error)
+                asked = self._learn_from(error)
             # A listing alone is no progress: history that is always gone already would have us list without end.
             moved = self._since not in {since, None} or clock() - began > self._backoff.longest
             failures = 0 if moved else failures + 1
-            await asyncio.sleep(self._backoff.delay(failures))
+            await asyncio.sleep(max(asked, self._backoff.delay(failures)))
 
-    def _learn_from(self, error: ClusterError) -> None:
+    def _learn_from(self, error: ClusterError) -> float:
+        """Take note of a failure; the seconds that the cluster asked us to stay away, but no more than we would."""
         if not isinstance(error, Unreachable):
             self._since = None
-        level = logging.INFO if isinstance(error, Expired) else logging.WARNING
-        _LOG.log(level, "%s: %s; trying again", self.resource.name, error)
+        self._outage.tell(error, level=logging.INFO if isinstance(error, Expired) else logging.WARNING)
+        return min(error.retry_after, self._backoff.longest) if isinstance(error, Overloaded) else 0.0
 
     async def _list(self) -> None:
         found: dict[Key, T] = {}
@@ -107,11 +111,14 @@ class Informer(Generic[T]):
         self.synced.set()
 
     async def _follow(self, since: str) -> None:
-        async for event in self._cluster.watch(self.resource, self._where, since=since):
-            self._sign_of_life()
-            self._take(event)
-            self._since = event.resource_version
+        async with aclosing(self._cluster.watch(self.resource, self._where, since=since)) as events:
+            async for event in events:
+                self._sign_of_life()
+                self._outage.calm(after=self._backoff.longest)
+                self._take(event)
+                self._since = event.resource_version
         self._sign_of_life()
+        self._outage.calm(after=self._backoff.longest)
 
     def _sign_of_life(self) -> None:
         self._alive_at = asyncio.get_running_loop().time()

@@ -20,7 +20,8 @@ import msgspec
 
 from penstock.api.objects import Json
 from penstock.cluster import permit
-from penstock.cluster.errors import AlreadyExists, ClusterError, Conflict, NotFound, Unreachable
+from penstock.cluster.errors import AlreadyExists, ClusterError, Conflict, NotFound, NotLeader, Unreachable
+from penstock.cluster.outage import Outage
 from penstock.cluster.port import Cluster
 from penstock.cluster.resources import Lean, Resource
 
@@ -43,10 +44,6 @@ class LeaseObject(Lean, frozen=True):
 
 
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", LeaseObject)
-
-
-class NotLeader(ClusterError):
-    """We do not certainly hold the lease, so we do not write; whoever holds it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +100,7 @@ class Election:
         self._no_writes = asyncio.Event()
         self._no_writes.set()
         self._doubt_until = _NEVER
+        self._outage = Outage(_LOG, f"lease {namespace}/{name}")
 
     @property
     def certain(self) -> bool:
@@ -158,10 +156,11 @@ class Election:
                     await self._take(lease)
                 elif self.leading.is_set():
                     self._lose()
+            self._outage.calm()
         except (ClusterError, TimeoutError) as error:
             # To be slower than another candidate is how most elections go.
-            level = logging.INFO if isinstance(error, (AlreadyExists, Conflict)) else logging.WARNING
-            _LOG.log(level, "lease %s/%s: %s", self._namespace, self._name, str(error) or "no answer in time")
+            usual = isinstance(error, (AlreadyExists, Conflict))
+            self._outage.tell(error, level=logging.INFO if usual else logging.WARNING)
 
     async def _look(self) -> LeaseObject:
         try:

@@ -11,7 +11,7 @@ The semantics are Kubernetes' own, and `tests/contract` holds both adapters to t
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
@@ -23,6 +23,8 @@ T = TypeVar("T", bound=Lean)
 
 MANAGER = "penstock"
 """Our name as a field manager."""
+LONGEST_LOG_LINE = 64 * 1024
+"""Bytes; what a line of a log has beyond them is cut off."""
 
 
 class EventType(Enum):
@@ -103,11 +105,27 @@ class Cluster(Protocol):
         """One page of objects. Pages of one listing show one moment; a token too old is `Expired`."""
         ...
 
-    def watch(self, resource: Resource[T], where: Selection = EVERYTHING, *, since: str) -> AsyncIterator[Event[T]]:
-        """What happens after `since`. Ends when the server closes the stream; `Expired` when history is gone."""
+    def watch(
+        self, resource: Resource[T], where: Selection = EVERYTHING, *, since: str
+    ) -> AsyncGenerator[Event[T], None]:
+        """What happens after `since`, until the server closes the stream; `Expired` when history is gone.
+
+        With "" or "0" it begins with everything there is, each as ADDED and in no order of versions, so no watch can
+        go on from one of these; "" is up to date, with "0" the server may begin with what it knew a moment ago.
+        Bookmarks may come at any time, and one comes at least about once a minute unless the stream ends before.
+        """
         ...
 
-    async def create(self, resource: Resource[T], body: Json, *, dry_run: bool = False) -> T:
+    def logs(self, name: str, *, namespace: str, container: str, tail: int = 0) -> AsyncGenerator[str, None]:
+        """The lines of a container's log: the last `tail` of those there are, then each as it comes.
+
+        Ends when the container does, or when the server closes the stream. `NotFound` when there is no such pod or
+        container, `NotYet` while the container has not begun, `Unreachable` when the stream breaks. A log may be silent
+        for days; a line longer than `LONGEST_LOG_LINE` is cut.
+        """
+        ...
+
+    async def create(self, resource: Resource[T], body: Json, *, manager: str = MANAGER, dry_run: bool = False) -> T:
         """Make an object; its namespace is in its metadata. `AlreadyExists` when it is there."""
         ...
 
@@ -122,7 +140,14 @@ class Cluster(Protocol):
         ...
 
     async def patch(
-        self, resource: Resource[T], name: str, patch: Json, *, namespace: str = "", subresource: str = ""
+        self,
+        resource: Resource[T],
+        name: str,
+        patch: Json,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        manager: str = MANAGER,
     ) -> T:
         """A JSON merge patch; with `metadata.resourceVersion` in it, `Conflict` unless that is current."""
         ...

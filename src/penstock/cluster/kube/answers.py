@@ -70,6 +70,7 @@ def described(code: int, status: Status, what: str, *, retry_after: str | None =
 
 
 _KINDS: dict[int, type[errors.ClusterError]] = {
+    204: errors.NotYet,  # Where an answer was expected: the log of a pod that is on no machine yet (seen on 1.36).
     403: errors.Forbidden,
     404: errors.NotFound,
     409: errors.Conflict,

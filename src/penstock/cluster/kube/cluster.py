@@ -10,7 +10,8 @@ from typing import Any, Generic, Self
 import msgspec
 
 from penstock.api.objects import Json
-from penstock.cluster.kube import answers, paths
+from penstock.cluster.errors import Refused
+from penstock.cluster.kube import answers, loglines, paths
 from penstock.cluster.kube.changes import Changes
 from penstock.cluster.kube.connection import Connection
 from penstock.cluster.kube.transport import Call, Limits, Transport
@@ -99,7 +100,26 @@ class KubeCluster:
                     yield event
         changes.end()
 
-    async def create(self, resource: Resource[T], body: Json, *, dry_run: bool = False) -> T:
+    async def logs(self, name: str, *, namespace: str, container: str, tail: int = 0) -> AsyncGenerator[str, None]:
+        """The lines of a container's log, until the container ends or the server closes the stream."""
+        call = Call(
+            method="GET",
+            path=paths.one(_PODS, name, namespace, "log"),
+            what=f"logs of {paths.label(_PODS, name, namespace)}, container {container}",
+            query={"container": container, "follow": "true", "tailLines": str(tail)},
+        )
+        lines = loglines.Lines()
+        try:
+            async with self._transport.stream(call) as blocks:
+                async for block in blocks:
+                    for line in lines.feed(block):
+                        yield line
+        except Refused as error:
+            raise loglines.explained(error) from None
+        for line in lines.end():
+            yield line
+
+    async def create(self, resource: Resource[T], body: Json, *, manager: str = MANAGER, dry_run: bool = False) -> T:
         """Make an object; `AlreadyExists` when it is there."""
         name, namespace = _place(body)
         what = f"create {paths.label(resource, name, namespace)}"
@@ -107,7 +127,7 @@ class KubeCluster:
             "POST",
             paths.collection(resource, namespace),
             what,
-            query={"fieldManager": MANAGER} | _dry(dry_run),
+            query={"fieldManager": manager} | _dry(dry_run),
             body=_typed(resource, body),
         )
         return answers.read(answer, resource.struct, what)
@@ -123,12 +143,19 @@ class KubeCluster:
         return await self._apply(resource, body, "status", _ownership(manager, force))
 
     async def patch(
-        self, resource: Resource[T], name: str, patch: Json, *, namespace: str = "", subresource: str = ""
+        self,
+        resource: Resource[T],
+        name: str,
+        patch: Json,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        manager: str = MANAGER,
     ) -> T:
         """A JSON merge patch."""
         what = f"patch {paths.label(resource, name, namespace)}"
         path = paths.one(resource, name, namespace, subresource)
-        answer = await self._send("PATCH", path, what, query={"fieldManager": MANAGER}, body=patch, content_type=_MERGE)
+        answer = await self._send("PATCH", path, what, query={"fieldManager": manager}, body=patch, content_type=_MERGE)
         return answers.read(answer, resource.struct, what)
 
     async def scale(self, resource: Resource[T], name: str, replicas: int, *, namespace: str = "") -> None:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from penstock.cluster.errors import ClusterError
+from penstock.cluster.errors import Misconfigured
 from penstock.cluster.kube.identity import Credentials
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-
-
-class Misconfigured(ClusterError):
-    """What a person wrote about the cluster cannot be used; they have to correct it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

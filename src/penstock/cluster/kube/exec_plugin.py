@@ -18,8 +18,7 @@ from typing import Annotated
 import msgspec
 
 from penstock.api.objects import Json
-from penstock.cluster.errors import Unreachable
-from penstock.cluster.kube.connection import Misconfigured
+from penstock.cluster.errors import Misconfigured, Unreachable
 from penstock.cluster.kube.identity import Identity
 from penstock.cluster.kube.tls import KeyPair, Trust
 

@@ -16,8 +16,9 @@ from typing import TypeVar
 
 import msgspec
 
+from penstock.cluster.errors import Misconfigured
 from penstock.cluster.kube import exec_plugin
-from penstock.cluster.kube.connection import Connection, Misconfigured
+from penstock.cluster.kube.connection import Connection
 from penstock.cluster.kube.identity import Credentials, Fixed, Identity, TokenFile
 from penstock.cluster.kube.kubeconfig_file import Exec, File, NamedCluster, NamedContext, NamedUser
 from penstock.cluster.kube.tls import KeyPair, Trust

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.cluster.kube.connection import Misconfigured
+from penstock.cluster.errors import Misconfigured
 
 
 class Cluster(msgspec.Struct, rename="kebab"):

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.cluster.kube.connection import Connection, Misconfigured
+from penstock.cluster.errors import Misconfigured
+from penstock.cluster.kube.connection import Connection
 from penstock.cluster.kube.identity import TokenFile
 from penstock.cluster.kube.tls import Trust
 

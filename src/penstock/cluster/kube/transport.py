@@ -7,6 +7,7 @@ After anything else a write may or may not have happened, and only the caller, w
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,10 @@ from penstock.cluster.errors import ClusterError, Overloaded, Unreachable
 from penstock.cluster.kube import answers
 from penstock.cluster.kube.connection import Connection
 from penstock.cluster.kube.identity import Identity
+
+_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 30, socket.TCP_KEEPINTVL: 10, socket.TCP_KEEPCNT: 3}
+"""Seconds of silence before the first question, between two of them, and how many stay without an answer: a dead link
+is noticed after a minute, and no gateway on the way forgets a quiet one (they do after some minutes)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +85,7 @@ class Transport:
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
             # The bound is ours (slots): aiohttp's would count watches, which never give their connection back.
-            connector=aiohttp.TCPConnector(limit=0),
+            connector=aiohttp.TCPConnector(limit=0, socket_factory=_kept_alive),
             # Packing costs the server more time than it saves on the way to somebody in the same cluster.
             headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "penstock"},
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -112,13 +117,19 @@ class Transport:
             await asyncio.sleep(wait)
 
     @asynccontextmanager
-    async def stream(self, call: Call, *, seconds: float) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The body of a good answer, block by block; the server is expected to end it after `seconds`."""
-        bounds = aiohttp.ClientTimeout(total=seconds + self._limits.grace, sock_connect=self._limits.connect)
-        with _translated(call, f"it should have ended after {seconds:g} s; the link is dead"):
+    async def stream(self, call: Call, *, seconds: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The body of a good answer, block by block; the server is expected to end it after `seconds`.
+
+        Without them it may be silent for ever, even before it begins: kubelet answers with the first line of a log.
+        Then only TCP itself (`_kept_alive`) tells a link that is quiet from one that is dead.
+        """
+        total = None if seconds is None else seconds + self._limits.grace
+        bounds = aiohttp.ClientTimeout(total=total, sock_connect=self._limits.connect)
+        with _translated(call, "the link is dead" if seconds is None else _overdue(seconds)):
             async with await self._open(call, bounds) as response:
                 if response.status != 200:
-                    raise await _failure(response, call)
+                    async with asyncio.timeout(self._limits.answer):
+                        raise await _failure(response, call)
                 yield response.content.iter_any()
 
     async def _exchange(self, call: Call) -> bytes:
@@ -163,6 +174,20 @@ class Transport:
     def _wait(self, error: Unreachable, failures: int) -> float:
         asked = error.retry_after if isinstance(error, Overloaded) else 0.0
         return asked + self._limits.backoff.delay(failures)
+
+
+def _kept_alive(address: aiohttp.AddrInfoType) -> socket.socket:
+    """A socket that looks after the other end while nothing comes from it; aiohttp's own do not."""
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in _KEEP_ALIVE.items():
+        made.setsockopt(socket.IPPROTO_TCP, option, value)
+    return made
+
+
+def _overdue(seconds: float) -> str:
+    return f"it should have ended after {seconds:g} s; the link is dead"
 
 
 class _Permitted(aiohttp.BytesPayload):

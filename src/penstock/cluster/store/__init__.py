@@ -5,10 +5,12 @@ store       the port's verbs and readers                     selection, paging  
 verbs       one write: decided whole, or refused             admission, names    what may come in
 managers    server-side apply, field ownership               custom, traits      what is known about kinds
   structure, fieldsets, shapes, builtin                      budgets             what may be evicted
-deletion    finalizers, grace, garbage collection            ledger, commits, journal, shelf   where it is kept
+deletion    finalizers, grace, garbage collection            logs                who has those of the containers
+                                                             ledger, commits, journal, shelf   where it is kept
 ```
 """
 
+from penstock.cluster.store.logs import LogSource
 from penstock.cluster.store.store import Store
 
-__all__ = ["Store"]
+__all__ = ["LogSource", "Store"]

@@ -52,7 +52,7 @@ class Shelf:
         else:
             del self._objects[change.key]
             del self._keys[bisect_right(self._keys, change.key) - 1]
-        self._wake()
+        self._wake_all()
 
     def records(self, *, after: Key | None, at: int) -> Iterator[Record]:
         """The objects behind a key, in order, as they were at a version; `Expired` when that is too long ago."""
@@ -82,31 +82,48 @@ class Shelf:
             found.append(change)
         return found[::-1]
 
-    async def follow(self, since: int) -> AsyncGenerator[Change, None]:
-        """Every change after a version as it happens, until the shelf is closed."""
+    async def follow(self, since: int, *, beat: float) -> AsyncGenerator[Change | None, None]:
+        """Every change after a version as it happens, until the shelf is closed.
+
+        None comes every `beat` seconds, when all that happened has been told.
+        """
+        clock = asyncio.get_running_loop().time
+        due = clock() + beat
         while not self._closed:
             changes = self.changes(since)
             for change in changes:
                 since = change.version
                 yield change
-            if not changes:
-                await self._news()
+            if changes:
+                continue
+            if clock() < due:
+                await self._news(due)
+            else:
+                due = clock() + beat
+                yield None
 
-    async def _news(self) -> None:
+    async def _news(self, until: float) -> None:
         """Wait until something happens; several may wait, and one that gives up leaves nothing behind."""
-        reader: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        reader: asyncio.Future[None] = loop.create_future()
+        timer = loop.call_at(until, _wake, reader)
         self._readers.add(reader)
         try:
             await reader
         finally:
+            timer.cancel()
             self._readers.discard(reader)
 
     def close(self) -> None:
         """End what follows this shelf."""
         self._closed = True
-        self._wake()
+        self._wake_all()
 
-    def _wake(self) -> None:
+    def _wake_all(self) -> None:
         for reader in self._readers:
-            if not reader.done():
-                reader.set_result(None)
+            _wake(reader)
+
+
+def _wake(reader: asyncio.Future[None]) -> None:
+    if not reader.done():
+        reader.set_result(None)

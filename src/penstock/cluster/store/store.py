@@ -34,6 +34,7 @@ from penstock.cluster.resources import Lean, Resource
 from penstock.cluster.store.commits import Commits
 from penstock.cluster.store.journal import Journal
 from penstock.cluster.store.ledger import Ledger
+from penstock.cluster.store.logs import LogSource, source_of
 from penstock.cluster.store.paging import Bookmark, bookmark_of, token_of
 from penstock.cluster.store.records import FIRST_VERSION, Change, Key, Record
 from penstock.cluster.store.selection import Chosen
@@ -48,6 +49,8 @@ _WHATEVER_IS_THERE = frozenset({"", "0"})
 """Versions to begin a watch with that mean: first tell me all that is there."""
 _SILENCE = 100
 """A watcher that sees none of so many changes is told how far the watch has come."""
+_BEAT = 60.0
+"""Seconds between two signs of life in a watch: as often as a watch of a real API server is renewed."""
 
 
 def _now() -> datetime:
@@ -68,9 +71,11 @@ class Store:
         clock: Callable[[], datetime] = _now,
         uids: Callable[[], str] = _new_uid,
         history: int = _HISTORY,
+        logs: LogSource | None = None,
     ) -> None:
-        """Open the store in a file, or a new one in memory."""
+        """Open the store in a file, or a new one in memory; `logs` has those of the containers, if any run."""
         self._history = history
+        self._log_source = logs
         self._shelves: dict[str, Shelf] = {}
         journal = None if path is None else Journal(path)
         records, self._version = ([], FIRST_VERSION) if journal is None else journal.load()
@@ -83,11 +88,7 @@ class Store:
 
     async def get(self, resource: Resource[T], name: str, namespace: str = "") -> T:
         """One object, or `NotFound`."""
-        key = Key(resource.name, namespace, name)
-        record = self._shelf(resource.name).get(key)
-        if record is None:
-            raise NotFound(f"{key} not found")
-        return record.read_as(resource)
+        return self._visible(Key(resource.name, namespace, name)).read_as(resource)
 
     async def list(
         self, resource: Resource[T], where: Selection = EVERYTHING, *, limit: int = 500, continue_token: str = ""
@@ -107,20 +108,37 @@ class Store:
     async def watch(
         self, resource: Resource[T], where: Selection = EVERYTHING, *, since: str
     ) -> AsyncGenerator[Event[T], None]:
-        """What happens after `since`, until the store is closed; without `since`, first everything that is there."""
+        """What happens after `since`, until the store is closed; a bookmark every minute, whatever else happens."""
         shelf, chosen, cursor = self._shelf(resource.name), Chosen(resource.name, where), self._cursor(since)
         present = filter(chosen.has, shelf.records(after=None, at=cursor)) if since in _WHATEVER_IS_THERE else ()
         for record in list(present):
             yield Event(EventType.ADDED, record.read_as(resource), record.meta.resource_version)
         unseen = 0
-        async with aclosing(shelf.follow(cursor)) as changes:
+        async with aclosing(shelf.follow(cursor, beat=_BEAT)) as changes:
             async for change in changes:
+                if change is None:
+                    # Nothing that was published is left to tell, so the watch has come as far as the store.
+                    yield Event(EventType.BOOKMARK, None, str(self._version))
+                    continue
                 seen = chosen.seen(change)
                 unseen = 0 if seen else unseen + 1
                 if seen:
                     yield Event(seen[0], seen[1].read_as(resource), str(change.version))
                 elif unseen % _SILENCE == 0:
                     yield Event(EventType.BOOKMARK, None, str(change.version))
+
+    async def logs(self, name: str, *, namespace: str, container: str, tail: int = 0) -> AsyncGenerator[str, None]:
+        """The lines of a container's log, from whoever runs it."""
+        source = source_of(self._visible(Key("pods", namespace, name)), container, self._log_source)
+        async with aclosing(source.logs(name, namespace=namespace, container=container, tail=tail)) as lines:
+            async for line in lines:
+                yield line
+
+    def _visible(self, key: Key) -> Record:
+        record = self._shelf(key.resource).get(key)
+        if record is None:
+            raise NotFound(f"{key} not found")
+        return record
 
     def _cursor(self, since: str) -> int:
         """The version that a watch begins behind."""
@@ -132,9 +150,10 @@ class Store:
             raise Expired(f"Too large resource version: {since}, current: {self._version}")
         return int(since)
 
-    async def create(self, resource: Resource[T], body: Json, *, dry_run: bool = False) -> T:
+    async def create(self, resource: Resource[T], body: Json, *, manager: str = MANAGER, dry_run: bool = False) -> T:
         """Make an object. `AlreadyExists` when it is there."""
-        return await self._settled(self._verbs.create(resource, body, dry_run=dry_run), resource)
+        record = self._verbs.create(resource, body, manager=manager, dry_run=dry_run)
+        return await self._settled(record, resource)
 
     async def apply(
         self, resource: Resource[T], body: Json, *, manager: str = MANAGER, force: bool = True, dry_run: bool = False
@@ -149,10 +168,17 @@ class Store:
         return await self._settled(record, resource)
 
     async def patch(
-        self, resource: Resource[T], name: str, patch: Json, *, namespace: str = "", subresource: str = ""
+        self,
+        resource: Resource[T],
+        name: str,
+        patch: Json,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        manager: str = MANAGER,
     ) -> T:
         """A JSON merge patch; with `metadata.resourceVersion` in it, `Conflict` unless that is current."""
-        record = self._verbs.patch(resource, name, patch, namespace=namespace, door=subresource)
+        record = self._verbs.patch(resource, name, patch, namespace=namespace, door=subresource, manager=manager)
         return await self._settled(record, resource)
 
     async def scale(self, resource: Resource[T], name: str, replicas: int, *, namespace: str = "") -> None:

@@ -41,14 +41,14 @@ class Verbs:
         self._uids = uids
         self._deletion = Deletion(ledger, clock)
 
-    def create(self, resource: Resource[Any], body: Json, *, dry_run: bool = False) -> Record:
+    def create(self, resource: Resource[Any], body: Json, *, manager: str, dry_run: bool = False) -> Record:
         """Make an object."""
         traits = traits_of(resource.name)
         asked = admission.identified(resource, body)
         if asked["metadata"].get("resourceVersion"):
             raise Refused("resourceVersion should not be set on objects to be created")
         new = self._newborn(resource, traits, asked)
-        owned = self._ownership(resource, traits, [], Manager(MANAGER, "Update")).updated({}, new)
+        owned = self._ownership(resource, traits, [], Manager(manager, "Update")).updated({}, new)
         return self._made(resource, traits, new, owned, dry_run=dry_run)
 
     def _newborn(self, resource: Resource[Any], traits: Traits, asked: Json) -> Json:
@@ -99,14 +99,23 @@ class Verbs:
         merged, owned = self._ownership(resource, traits, [], who).applied({}, config, force=False)
         return self._made(resource, traits, self._newborn(resource, traits, merged), owned, dry_run=dry_run)
 
-    def patch(self, resource: Resource[Any], name: str, patch: Json, *, namespace: str, door: str = "") -> Record:
+    def patch(
+        self,
+        resource: Resource[Any],
+        name: str,
+        patch: Json,
+        *,
+        namespace: str,
+        door: str = "",
+        manager: str = MANAGER,
+    ) -> Record:
         """A JSON merge patch through one of the doors."""
         traits = _open(resource, door)
         live = self.live(Key(resource.name, namespace, name))
         admission.same_object(live, patch.get("metadata") or {})
         old, entries = _apart(live)
         new = admission.let_through(old, merge_patched(old, patch), traits, door=door)
-        owned = self._ownership(resource, traits, entries, Manager(MANAGER, "Update", door)).updated(old, new)
+        owned = self._ownership(resource, traits, entries, Manager(manager, "Update", door)).updated(old, new)
         return self._changed(live, traits, (old, entries), (new, owned))
 
     def scale(self, resource: Resource[Any], name: str, replicas: int, *, namespace: str) -> Record:
