@@ -65,11 +65,15 @@ async def _operate(arguments: argparse.Namespace, connection: Connection) -> Non
     metrics = Metrics()
     async with AsyncExitStack() as stack:
         kube = await stack.enter_async_context(KubeCluster(connection))
+        # The lease has connections of its own: however much there is to write, its renewal never waits in that queue.
+        lease = await stack.enter_async_context(KubeCluster(connection))
         cluster = Metered(kube, metrics.called)
 
         def election(on_lost: Callable[[], None]) -> Election:
             namespace = arguments.leader_elect_namespace or connection.namespace
-            return Election(cluster, name=_LEASE, namespace=namespace, identity=_identity(), on_lost=on_lost)
+            return Election(
+                Metered(lease, metrics.called), name=_LEASE, namespace=namespace, identity=_identity(), on_lost=on_lost
+            )
 
         operator = Operator(
             cluster, _settings(arguments), election=election if arguments.leader_elect else None,
