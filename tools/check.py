@@ -30,8 +30,8 @@ STEPS = {
     "layers": ("lint-imports",),
     "unit": (*PYTEST, "tests/unit", "--durations=5"),
     "package": (*PYTEST, "tests/package"),
-    "cluster": (*PYTEST, "tests/cluster", "tests/kube_client", "--durations=3"),
-    "slurm": (*PYTEST, "tests/real_slurm", "--durations=3"),
+    "cluster": (*PYTEST, "tests/cluster", "tests/kube_client", "tests/simulation", "--durations=3"),
+    "slurm": (*PYTEST, "tests/real_slurm", "tests/played", "--durations=3"),
     "kube": (*PYTEST, "tests/kube", "tests/contract", "--durations=3"),
 }
 Builds = dict[str, "subprocess.Popen[str]"]

@@ -96,6 +96,30 @@ def test_many_nodes_drain_in_one_request_and_come_back(mini: MiniCluster) -> Non
     assert resumed == {"w1": False, "w2": False, "w3": False}
 
 
+def test_our_mark_stays_when_the_reason_changes_and_goes_when_told(mini: MiniCluster) -> None:
+    """Scale-in marks the drains that are ours; the last words of a pod overwrite the reason, but not the mark."""
+
+    async def life(rest: SlurmRest) -> list[tuple[bool, str, str]]:
+        seen = []
+        mark = "penstock: scale-in"
+        for changes in (
+            {"state": ["DRAIN"], "reason": mark, "extra": mark},
+            {"state": ["DOWN"], "reason": "slurm-operator: the worker's pod ends"},
+            {"state": ["RESUME"]},
+            {"state": ["DRAIN"], "reason": mark, "extra": mark},
+            {"state": ["UNDRAIN"], "extra": ""},
+        ):
+            await rest.update_nodes(["w1"], **changes)
+            node = await rest.node("w1")
+            seen.append((node.condition.drain, node.extra, node.reason))
+        return seen
+
+    seen = ask(mini, life)
+    assert seen[0] == (True, "penstock: scale-in", "penstock: scale-in")
+    assert seen[1] == (True, "penstock: scale-in", "slurm-operator: the worker's pod ends")
+    assert [(drain, extra) for drain, extra, _ in seen[3:]] == [(True, "penstock: scale-in"), (False, "")]
+
+
 def test_one_unknown_name_changes_no_node_at_all(mini: MiniCluster) -> None:
     async def attempt(rest: SlurmRest) -> bool:
         with pytest.raises(SlurmNotFound, match="Invalid node name"):

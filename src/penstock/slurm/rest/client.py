@@ -38,7 +38,7 @@ class Nodes:
 
     nodes: dict[str, NodeReport]
     updated: int
-    """Slurm's time of the last change: give it to the next question."""
+    """Slurm's time of this answer: give it to the next question, as it is, and nothing is missed."""
 
 
 class SlurmRest:
@@ -68,8 +68,14 @@ class SlurmRest:
         return list((await self._get("ping/", PingAnswer)).pings)
 
     async def nodes(self, *, since: int = 0) -> Nodes | None:
-        """All nodes, or None when nothing has changed since the given time."""
-        answer = await self._get_if_changed(f"nodes/?update_time={since}" if since else "nodes/", NodesAnswer)
+        """All nodes, or None when nothing has changed since the given time: `updated` of the answer before."""
+        try:
+            answer = await self._get_if_changed(f"nodes/?update_time={since}" if since else "nodes/", NodesAnswer)
+        except SlurmError:
+            if not since:
+                raise
+            # 24.11 cannot tell what changed when nodes did and partitions did not (error -1); it can tell everything.
+            return await self.nodes()
         if answer is None:
             return None
         return Nodes({node.name: node for node in answer.nodes}, answer.last_update.number)
@@ -86,7 +92,7 @@ class SlurmRest:
 
     async def job_states(self) -> list[JobStateReport]:
         """Every job with its state, and nothing else of it."""
-        return list((await self._get("jobs/state/", JobStatesAnswer)).jobs)
+        return list((await self._get("jobs/state/", JobStatesAnswer)).jobs or ())
 
     async def update_nodes(self, names: Iterable[str], **changes: object) -> None:
         """Change many nodes in one request: `state=["DRAIN"], reason="..."`.
@@ -114,6 +120,7 @@ class SlurmRest:
         reply = await self._send("GET", f"/slurm/{await self.version()}/{path}")
         if reply.status == 304:
             return None
+        _refuse_denied(reply, path)
         answer = _decoded(reply, kind, path)
         if empty_is_not_found and reply.status == 200 and not getattr(answer, "nodes", ()):
             # For a node it does not know, slurmrestd answers 200, error number 0 and no node.
@@ -123,6 +130,7 @@ class SlurmRest:
 
     async def _change(self, method: str, path: str, body: object = None) -> None:
         reply = await self._send(method, f"/slurm/{await self.version()}/{path}", body)
+        _refuse_denied(reply, path)
         _raise_for(reply.status, _decoded(reply, Answer, path), path)
 
     async def _send(self, method: str, path: str, body: object = None) -> Reply:
@@ -140,9 +148,13 @@ def _decoded(reply: Reply, kind: type[_A], path: str) -> _A:
         raise SlurmUnreachable(f"{path}: slurmrestd's answer ({reply.status}) cannot be read: {problem}") from problem
 
 
-def _raise_for(status: int, answer: Answer, path: str) -> None:
-    if status == 401:
+def _refuse_denied(reply: Reply, path: str) -> None:
+    """Before reading further: with this answer there may be no JSON."""
+    if reply.status == 401:
         raise SlurmRefused(f"{path}: slurmrestd does not accept the token; check the JWT key and the clocks")
+
+
+def _raise_for(status: int, answer: Answer, path: str) -> None:
     if answer.errors:
         raise _error(answer, path)
     if status >= 500:

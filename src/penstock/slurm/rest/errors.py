@@ -37,13 +37,14 @@ _NOT_FOUND = frozenset({2000, 2017, 2018})  # partition, job id, node name
 _DENIED = 1007  # "Protocol authentication error"
 _CONFLICT = frozenset({2016})  # nodes are busy
 _TROUBLED = (range(1000, 2000), range(5000, 5100), range(7000, 7100))  # slurmctld, its protocol, the database
+_UNSPECIFIED = -1  # what slurmrestd says when it could not find out: nothing may be assumed
 
 
 def error_for(number: int, message: str) -> SlurmError:
     """The error that Slurm's number stands for."""
     if number == _DENIED:
         return SlurmRefused(f"{message}; check that both sides have the same JWT key and the same time")
-    if any(number in numbers for numbers in _TROUBLED):
+    if number == _UNSPECIFIED or any(number in numbers for numbers in _TROUBLED):
         return SlurmUnreachable(message)
     if number in _CONFLICT:
         return SlurmConflict(message)

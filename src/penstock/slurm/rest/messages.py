@@ -66,8 +66,15 @@ class PartitionReport(msgspec.Struct, frozen=True):
 class JobStateReport(msgspec.Struct, frozen=True):
     """A job and what it does."""
 
-    job_id: int
+    job_id: int | str
+    """Slurm writes this number as text here."""
     state: tuple[str, ...] = ()
+
+    @property
+    def number(self) -> int | None:
+        """The job's number; None for what is none, so that nobody mistakes it for another job."""
+        text = str(self.job_id)
+        return int(text) if text.isdecimal() else None
 
     @property
     def condition(self) -> jobstate.JobState:
@@ -117,7 +124,7 @@ class PartitionsAnswer(Answer, frozen=True):
 class JobStatesAnswer(Answer, frozen=True):
     """Answer of jobs/state/."""
 
-    jobs: tuple[JobStateReport, ...] = ()
+    jobs: tuple[JobStateReport, ...] | None = ()
 
 
 class PingAnswer(Answer, frozen=True):

@@ -1,0 +1,1 @@
+"""How an operator does at scale: any operator, by its command line, beside a bare loop in the same run."""

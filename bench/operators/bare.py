@@ -1,0 +1,88 @@
+"""What no operator can go below: the same pods made, listed and deleted by a loop that thinks of nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kube.fake.api import connect
+from operators.report import say
+from operators.tally import PODS, Tally, tally
+from operators.world import World, bare_pods
+from penstock.api.objects import Json
+from penstock.cluster.kube import KubeCluster
+from penstock.cluster.port import Selection
+
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From one size to the next."""
+
+    pods: int
+    created: float
+    """Seconds until the last pod was there."""
+    ready: float
+    """Seconds until the last pod was ready."""
+
+
+async def steps(world: World, sizes: list[int], connections: int) -> list[Step]:
+    """Grow through the sizes in a namespace of its own, then take it all back."""
+    namespace = "bare"
+    await world.add_namespace(namespace)
+    bodies = bare_pods(namespace, sizes[-1])
+    done = []
+    async with tally(world.cluster, namespace) as counts:
+        for before, size in zip([0, *sizes], sizes, strict=False):
+            done.append(await _grow(world.kubeconfig, counts, bodies[before:size], size, connections))
+            say(f"the bare loop has made {size} pods, and they are ready; {done[-1].created:.2f} s for the step")
+        say(f"the bare loop takes its {sizes[-1]} pods back")
+        await _delete(world.kubeconfig, namespace, bodies, connections)
+        await counts.until(lambda: counts.pods == 0)
+    return done
+
+
+async def paged_list(cluster: KubeCluster, namespace: str) -> float:
+    """Seconds for reading all pods once, page by page, with the client that the informer has."""
+    began, token = time.perf_counter(), ""
+    while True:
+        page = await cluster.list(PODS, Selection(namespace=namespace), limit=_PAGE, continue_token=token)
+        token = page.continue_token
+        if not token:
+            return time.perf_counter() - began
+
+
+async def _grow(kubeconfig: Path, counts: Tally, bodies: list[Json], size: int, connections: int) -> Step:
+    began = time.perf_counter()
+    async with connect(kubeconfig, connections) as api:
+
+        async def create(body: Json) -> None:
+            await api.write("POST", f"/api/v1/namespaces/{body['metadata']['namespace']}/pods", body)
+
+        await _each(bodies, create, connections)
+    created = time.perf_counter() - began
+    return Step(size, created, await counts.until(lambda: counts.ready == size) - began)
+
+
+async def _delete(kubeconfig: Path, namespace: str, bodies: list[Json], connections: int) -> None:
+    async with connect(kubeconfig, connections) as api:
+
+        async def delete(body: Json) -> None:
+            path = f"/api/v1/namespaces/{namespace}/pods/{body['metadata']['name']}"
+            await api.write("DELETE", path, {"gracePeriodSeconds": 0}, fine=[404])
+
+        await _each(bodies, delete, connections)
+
+
+async def _each(bodies: Iterable[Json], work: Callable[[Json], Awaitable[None]], workers: int) -> None:
+    rest = iter(bodies)
+
+    async def one() -> None:
+        for body in rest:
+            await work(body)
+
+    await asyncio.gather(*(one() for _ in range(workers)))
