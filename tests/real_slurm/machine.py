@@ -21,7 +21,8 @@ def main() -> None:
     root = sandbox.mount(request["root"], Path(request["workplace"]))
     sandbox.furnish_devices(root, [])
     sandbox.connect(root, request["hostname"])
-    bind(root, request["shared"])
+    for inside, outside in request["binds"].items():
+        bind(root / inside.lstrip("/"), outside)
     for path, owner in request["directories"].items():
         make_directory(root / path.lstrip("/"), sandbox.number_of(owner, root))
     for path, file in request["files"].items():
@@ -34,11 +35,10 @@ def main() -> None:
     sys.stdin.read()
 
 
-def bind(root: Path, shared: str) -> None:
-    """Show a directory of the test's machine inside, for sockets that both sides use."""
-    inside = root / "run/shared"
-    inside.mkdir(parents=True)
-    sandbox.command("mount", "--bind", shared, str(inside))
+def bind(inside: Path, outside: str) -> None:
+    """Show a directory of the test's machine inside, for sockets and files that both sides use."""
+    inside.mkdir(parents=True, exist_ok=True)
+    sandbox.command("mount", "--bind", outside, str(inside))
 
 
 def make_directory(path: Path, uid: int) -> None:

@@ -93,7 +93,7 @@ def request(root: Path, place: Path, key: bytes, names: tuple[str, ...]) -> dict
     return {
         "root": str(root),
         "workplace": str(place / "workplace"),
-        "shared": str(place / "shared"),
+        "binds": {"/run/shared": str(place / "shared")},
         "logs": str(place / "logs"),
         "hostname": "ctl",
         "directories": {"/run/slurmctld": "slurm", "/var/spool/slurmctld": "slurm", **spools},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.api.objects import Json
+from penstock.api.objects import Json, LocalObjectReference
 from penstock.api.schema import encode
-from penstock.render import labels, names, pods, shared_root
+from penstock.render import labels, names, pods, reconfigure, shared_root
 from penstock.render.contract import V25_11
 from penstock.render.files.cgroup_conf import cgroup_conf
 from penstock.render.files.gres_conf import gres_conf
@@ -19,21 +19,6 @@ from penstock.slurm import conf
 _APP = "slurmctld"
 _STATE = "statesave"
 _AUTH_SOCKET = "slurm-authsocket"
-
-# /etc/slurm is looked at every second: cheap, and with the operator's touch of the pod an edit is live in about two.
-_RECONFIGURE = """\
-set -u
-fingerprint() { find -L /etc/slurm -maxdepth 1 -type f -exec sha256sum {} + | sort | sha256sum; }
-applied=""
-while :; do
-    current="$(fingerprint)"
-    if [ "$current" != "$applied" ] && scontrol reconfigure; then
-        applied="$current"
-        echo "slurmctld runs the configuration of $(date -u +%FT%TZ)"
-    fi
-    sleep 1
-done
-"""
 
 
 def configuration(cluster: Cluster) -> dict[str, str]:
@@ -121,6 +106,7 @@ def _pod_metadata(cluster: Cluster) -> Json:
         labels.DEFAULT_CONTAINER: _APP,
         labels.SLURM_KEY_HASH: labels.key_digest(known.secret_value(cluster.namespace, controller.spec.slurm_key_ref)),
         labels.JWT_KEY_HASH: labels.key_digest(known.secret_value(cluster.namespace, controller.spec.jwt_key)),
+        labels.JWKS_HASH: _jwks_digest(cluster),
         labels.SLURM_CONFIG_HASH: None if in_place else labels.digest(configuration(cluster)),
     }
     own = labels.component(_APP, controller)
@@ -133,17 +119,28 @@ def _pod_metadata(cluster: Cluster) -> Json:
     return {"labels": body["labels"], "annotations": body["annotations"]}
 
 
+def _jwks_digest(cluster: Cluster) -> str | None:
+    """Public keys are keys too: the guard leaves them alone while slurmctld runs."""
+    reference = cluster.controller.spec.jwks_key_ref
+    known = (
+        cluster.references.config_map(cluster.namespace, LocalObjectReference(reference.name)) if reference else None
+    )
+    keys = known.get(reference.key) if known and reference else None
+    return None if keys is None else labels.key_digest(keys.encode())
+
+
 def _pod(cluster: Cluster) -> Json:
     controller, contract = cluster.controller, cluster.contract
     ours: Json = {
         "securityContext": pods.pod_run_as(contract.slurm_uid),
         "initContainers": [
-            *_reconfigure(cluster),
+            reconfigure.container(cluster, state=pods.mount(_STATE, state_directory(controller)), socket=_AUTH_SOCKET),
             *pods.log_reader(contract, "/var/log/slurm/slurmctld.log", controller.spec.logfile),
         ],
         "containers": [_slurmctld(cluster)],
         "volumes": [
-            _etc(cluster),
+            _candidate(cluster),
+            pods.memory(pods.ETC),
             *pods.log_volume(contract),
             pods.memory(pods.RUN),
             pods.scratch(_AUTH_SOCKET),
@@ -162,6 +159,8 @@ def _slurmctld(cluster: Cluster) -> Json:
         **({} if contract.supervised else {"args": ["-D"]}),
         "ports": [{"name": _APP, "containerPort": names.SLURMCTLD_PORT, "protocol": "TCP"}],
         **_probes(cluster),
+        # What slurmctld dies of is the last it says; so it stands in the pod's status, where the operator reads it.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": pods.run_as(contract.slurm_uid),
         "volumeMounts": [
             pods.mount(pods.ETC, "/etc/slurm", read_only=True),
@@ -181,25 +180,8 @@ def _probes(cluster: Cluster) -> Json:
     return pods.http_probes(_APP, ready="/readyz" if cluster.controller.spec.replicas == 1 else "/livez")
 
 
-def _reconfigure(cluster: Cluster) -> list[Json]:
-    controller, contract = cluster.controller, cluster.contract
-    if not controller.spec.reconfigures_in_place:
-        return []
-    tini = "tini" if contract.supervised else "/usr/bin/tini"
-    ours: Json = {
-        **pods.image(contract, _APP, {"image": controller.spec.slurmctld.get("image")}),
-        "command": [tini, "-g", "--", "bash", "-c", _RECONFIGURE],
-        "restartPolicy": "Always",
-        "volumeMounts": [
-            pods.mount(pods.ETC, "/etc/slurm", read_only=True),
-            pods.mount(_AUTH_SOCKET, "/run/slurmctld", read_only=True),
-        ],
-    }
-    return [pods.container("reconfigure", ours, controller.spec.reconfigure)]
-
-
-def _etc(cluster: Cluster) -> Json:
-    """/etc/slurm: people's files first, ours over them, so that what Penstock merged is what counts."""
+def _candidate(cluster: Cluster) -> Json:
+    """What shall be /etc/slurm: people's files first, ours over them, so that what Penstock merged is what counts."""
     controller = cluster.controller
     files = sorted({reference.name for reference in controller.spec.config_file_refs})
     sources = [
@@ -211,7 +193,7 @@ def _etc(cluster: Cluster) -> Json:
         pods.from_config_map(controller.spec.jwks_key_ref, "jwks.json"),
     ]
     # Slurm refuses keys that others may read; the group is slurmctld's own. Scripts get their x bit one by one.
-    return pods.projected(pods.ETC, sources, mode=0o610 if cluster.contract.supervised else 0o440)
+    return pods.projected(reconfigure.CANDIDATE, sources, mode=0o610 if cluster.contract.supervised else 0o440)
 
 
 def _makes_claim(cluster: Cluster) -> bool:

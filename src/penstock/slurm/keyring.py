@@ -52,7 +52,7 @@ def keyring(signing: Key, others: Iterable[Key] = ()) -> str:
 
 
 def _entry(key: Key, *, default: bool) -> dict[str, str]:
-    # Plain base64 with padding is what Slurm decodes here, not the base64url of RFC 7517.
+    # Plain base64, with padding: so written, a ring is understood by daemons that hold the same bytes as slurm.key.
     encoded = base64.b64encode(key.secret).decode()
     entry = {"kty": "oct", "alg": "HS256", "kid": key.kid, "k": encoded}
     return entry | ({"use": "default"} if default else {})

@@ -108,18 +108,6 @@ def test_a_new_configuration_restarts_slurmctld_only_where_it_is_asked_to() -> N
     assert hash_of() == hash_of(logfile={"image": "x"})
     assert hash_of() != hash_of(node_set())
     assert hash_of() != hash_of(extraConf="TreeWidth=8")
-    assert "reconfigure" not in {each["name"] for each in pod(inplaceReconfigure=False).get("initContainers", [])}
-
-
-def test_the_reconfigure_sidecar_sees_what_slurmctld_sees() -> None:
-    """PT-3: the same files, the way to ask slurmctld, and a container that the CR can change."""
-    made = container(pod(reconfigure={"resources": {"limits": {"cpu": "1"}}}), "reconfigure")
-    assert made["restartPolicy"] == "Always"
-    assert {mount["mountPath"]: mount["name"] for mount in made["volumeMounts"]} == {
-        "/etc/slurm": "slurm-etc",
-        "/run/slurmctld": "slurm-authsocket",
-    }
-    assert made["resources"] == {"limits": {"cpu": "1"}}
 
 
 @pytest.mark.parametrize(
@@ -134,6 +122,19 @@ def test_a_new_key_rolls_slurmctld_and_nothing_else_does(secret: str, key: str, 
     assert before.keys() == after.keys() >= KEY_HASHES
     expected = {f"slinky.slurm.net/{changed}"} if changed else set()
     assert {name for name in before if before[name] != after[name]} == expected
+
+
+def test_new_public_keys_roll_slurmctld() -> None:
+    """CL-1: the guard of the configuration leaves jwks.json alone while slurmctld runs."""
+
+    def annotations(keys: str) -> Json:
+        made = cluster(jwksKeyRef={"name": "jwks", "key": "k"}, config_maps={"jwks": {"k": keys}})
+        found: Json = template(made)["metadata"]["annotations"]
+        return found
+
+    one_set, another = annotations("{}"), annotations('{"keys": []}')
+    assert {name for name in one_set if one_set[name] != another[name]} == {"slinky.slurm.net/jwks-hash"}
+    assert "slinky.slurm.net/jwks-hash" not in template(cluster())["metadata"]["annotations"]
 
 
 def test_keys_that_are_not_known_have_no_hash() -> None:
@@ -159,14 +160,14 @@ def test_each_contract_starts_slurmctld_its_own_way() -> None:
     assert container(pod(imageContract="Slinky"), "slurmctld")["image"].startswith("ghcr.io/slinkyproject/slurmctld:")
 
 
-def etc(**spec: Any) -> Json:
+def candidate(**spec: Any) -> Json:
     found: Json = pod(**spec)["volumes"][0]
     return found
 
 
 def test_slurmctlds_files_are_one_directory_with_ours_on_top() -> None:
     """PT-8: people's files first, then what Penstock made, then the keys; readable for slurmctld's group alone."""
-    found = etc(
+    found = candidate(
         configFileRefs=[{"name": "z"}, {"name": "a"}],
         prologScriptRefs=[{"name": "scripts"}],
         jwksKeyRef={"name": "jwks", "key": "k"},
@@ -174,7 +175,7 @@ def test_slurmctlds_files_are_one_directory_with_ours_on_top() -> None:
     )
     items = [{"key": name, "path": name, "mode": 0o550} for name in ("a.sh", "x.sh")]
     assert found == {
-        "name": "slurm-etc",
+        "name": "slurm-candidate",
         "projected": {
             "defaultMode": 0o440,
             "sources": [

@@ -1,0 +1,261 @@
+# Stands between what people write and what slurmctld reads; render/reconfigure.py tells why and reads the reports.
+#
+#   watch             beside slurmctld for the life of its pod: judge, install, reconfigure, prove, or put back
+#   once              before slurmctld starts, for pods that roll with every edit: judge, install, end
+#   fingerprint DIR   print how reports name a configuration
+#
+# By environment, for no value may become text of a script: STATE_DIRECTORY, SLURMCTLD_PORT, START_SECONDS.
+set -u -o pipefail
+export LC_ALL=C
+umask 077
+
+# What the cluster's objects say now, and what slurmctld reads, where only this script writes.
+candidate=/mnt/slurm
+etc=/etc/slurm
+# On the same file system as /etc/slurm, so that a rename puts a file in place.
+own=$etc/.penstock
+# Outlives the pod; never holds a key.
+kept=${STATE_DIRECTORY-}/penstock-last-good
+
+# The directory behind ..data that was looked at; the fingerprint of the last report; what Slurm said last.
+seen='' judged='' words=''
+# Nobody writes here: waiting for it takes no process of its own.
+exec {never}<> <(:)
+
+pause() { read -rt 0.2 -u "$never"; }
+
+# A key is no configuration: a new one comes with a new pod, not under the feet of a running slurmctld.
+secret=('(' -name '*.key' -o -name '*.jwks' -o -name jwks.json ')')
+names() { find -L "$1" -maxdepth 1 -type f ! "${secret[@]}" -printf '%f\0' | sort -z; }
+keys() { find -L "$1" -maxdepth 1 -type f "${secret[@]}" -printf '%f\0'; }
+
+# Contents come by stdin, for sha256sum would take a file named `-` for that.
+sums() {
+    local name sum
+    while IFS= read -rd '' name; do
+        sum=$(sha256sum <"$1/$name") && printf '%s  %s\n' "${sum%% *}" "$name" || return
+    done < <(names "$1")
+}
+
+fingerprint() {
+    local sum
+    sum=$(sums "$1" | sha256sum -) && echo "${sum%% *}"
+}
+
+# kubelet swaps the directory behind ..data as a whole, so one look at an inode tells; nobody else's is that cheap.
+changed() {
+    if [ -L "$candidate/..data" ]; then
+        [[ ! $candidate/..data -ef $seen ]]
+    else
+        [[ $judged != "$(fingerprint "$candidate")" ]]
+    fi
+}
+
+again() { seen='' judged=''; }
+
+# Copy the candidate as it was at one moment: an old directory is only removed after the swap.
+take() {
+    local name mode from=$candidate
+    [ ! -L "$candidate/..data" ] || from=$candidate/$(readlink "$candidate/..data") || return
+    rm -rf "$own/new" && mkdir -p "$own/new" || return
+    while IFS= read -rd '' name; do
+        mode=440
+        [ ! -x "$from/$name" ] || mode=550
+        install -m "$mode" -- "$from/$name" "$own/new/$name" || return
+    done < <(names "$from")
+    [ "$from" = "$candidate" ] || [ "$candidate/..data" -ef "$from" ] || return
+    seen=$from
+}
+
+# Slurm's own parser reads a copy. `show hostnames` asks nobody, so a slurmctld that is away is no reason to refuse.
+# The bound is for an Include of nothing: Slurm says so at once, and then waits a minute for the file.
+judge() {
+    rm -rf "$own/trial" && cp -r "$own/new" "$own/trial" && look_inside || return
+    words=$(SLURM_CONF=$own/trial/slurm.conf timeout 2 scontrol show hostnames localhost 2>&1 >/dev/null)
+}
+
+# `Include /etc/slurm/more.conf` means the file beside it, which is not installed yet.
+look_inside() {
+    local file text
+    for file in "$own/trial"/*.conf; do
+        text=$(tr -d '\0' <"$file")
+        [[ $text == *"$etc/"* ]] || continue
+        rm -f "$file" && printf '%s\n' "${text//"$etc/"/"$own/trial/"}" >"$file" || return
+    done
+}
+
+# Slurm's words on one line, with files as people know them and without the name of the program that was asked.
+told() {
+    local line said=
+    while IFS= read -r line; do
+        line=${line#scontrol: } line=${line//"$own/trial/"/"$etc/"}
+        line=${line#error: } line=${line#fatal: }
+        [[ -z $line || $line == "Unable to process configuration file" ]] || said+="${said:+; }${line//[[:cntrl:]]/ }"
+    done <<<"$words"
+    echo "${said:-$1}"
+}
+
+# A report is said once; a restarted script says the last one again, for its reader may have restarted too. So it is
+# noted before it is said.
+report() {
+    local line="configuration $judged $1: $2"
+    [[ ! -e $own/report || $line != "$(cat "$own/report")" ]] || return 0
+    echo "$line" >"$own/report.new" && mv -f "$own/report.new" "$own/report"
+    echo "$line"
+}
+
+# Each file by one rename, slurm.conf after all that it may name, and only then away with what is no longer there.
+put() {
+    local name
+    rm -rf "$own/next" && cp -rp "$1" "$own/next" || return
+    find "$own/next" -type f ! -name slurm.conf -exec mv -ft "$etc" {} + || return
+    mv -f "$own/next/slurm.conf" "$etc" || return
+    while IFS= read -rd '' name; do
+        [ -e "$1/$name" ] || rm -f -- "$etc/$name"
+    done < <(names "$etc")
+}
+
+put_keys() {
+    local name
+    while IFS= read -rd '' name; do
+        install -m 600 -- "$candidate/$name" "$etc/$name" || return
+    done < <(keys "$candidate")
+}
+
+installed() { [ -e "$etc/slurm.conf" ]; }
+listens() { (: <"/dev/tcp/localhost/$SLURMCTLD_PORT") 2>/dev/null; }
+answers() { installed && listens && [[ $(timeout 12 scontrol ping 2>/dev/null) == *" at $HOSTNAME is UP"* ]]; }
+
+# While slurmctld becomes the new one connections wait and none is refused: one that is refused means that it died.
+came_back() {
+    local bound=$((SECONDS + 15))
+    while listens && ((SECONDS < bound)); do
+        ! answers || return 0
+        pause
+    done
+    return 1
+}
+
+# From here on this is what everything falls back to.
+accept() {
+    rm -rf "$own/good" && cp -rp "$own/new" "$own/good" && keep
+    report live "$1"
+}
+
+# A link is swapped, so that there is always one whole configuration under it, whenever the machine stops.
+keep() {
+    local part=$kept/.$HOSTNAME
+    [[ ! -e $kept/current/slurm.conf || $(readlink "$kept/current") != "$judged" ]] || return 0
+    mkdir -p "$kept" && rm -rf "$part" "$kept/$judged" && cp -rp "$own/good" "$part" && sync "$part"/* "$part" || return
+    mv -T "$part" "$kept/$judged" && ln -sfn "$judged" "$part" && mv -fT "$part" "$kept/current" || return
+    find "$kept" -mindepth 1 -maxdepth 1 -type d ! -name "$judged" -exec rm -rf {} +
+}
+
+refuse() {
+    if ! installed && [ -d "$own/good" ]; then
+        put "$own/good" && report kept "$1; slurmctld starts with the last good one, $(fingerprint "$own/good")"
+    else
+        report refused "$1"
+    fi
+}
+
+# slurmctld -D says yes to a reconfigure and dies of it afterwards, if it minds more than scontrol's parser did.
+apply() {
+    put "$own/new" || return
+    if reconfigure && came_back; then
+        accept "slurmctld runs it"
+        return
+    fi
+    put "$own/good" || return
+    report refused "$(told "slurmctld did not come back with it, its log says why"); the last good one is back"
+    # If it was only slow, it must not go on with what is no longer there.
+    ! listens || reconfigure || return 0
+}
+
+# Twice at most: the sidecar of a backup may be asking for the same at the same time.
+reconfigure() {
+    words=$(timeout 60 scontrol reconfigure 2>&1) && return
+    pause
+    listens && words=$(timeout 60 scontrol reconfigure 2>&1)
+}
+
+# Nobody listens, as at the start of a pod. If slurmctld comes with the last good configuration and not with the new
+# one, the new one is at fault; if it comes with neither, something else is, and both are tried in turn.
+bring_up() {
+    local good running=
+    good=$([ ! -d "$own/good" ] || fingerprint "$own/good")
+    ! installed || running=maybe
+    while :; do
+        put "$own/new" && await "$running" && accept "slurmctld started with it" && return
+        ! changed || return 1
+        [ -n "$good" ] || report refused "slurmctld does not start with it, its log says why; there is no good one yet"
+        [[ -n $good && $good != "$judged" ]] || continue
+        put "$own/good" && await "$running" && report kept "slurmctld starts only with the last good one, $good" &&
+            return
+        ! changed || return 1
+    done
+}
+
+# A slurmctld that was on its way already may have read what was there before: it is told to read again.
+await() {
+    local bound=$((SECONDS + ${START_SECONDS:-60}))
+    until answers; do
+        ! changed && ((SECONDS < bound)) || return 1
+        pause
+    done
+    [ -z "$1" ] || { reconfigure && came_back; }
+}
+
+# What could not be brought to an end, for want of room or because slurmctld is busy, is begun anew.
+consider() {
+    local last=$judged verdict=0
+    take && judged=$(fingerprint "$own/new") || return
+    [[ $judged != "$last" ]] || return
+    judge || verdict=$?
+    if [ "$verdict" != 0 ]; then
+        refuse "$(told "scontrol could not read it")"
+        # Too late may mean no more than a busy machine.
+        [ "$verdict" != 124 ] || again
+    elif answers; then
+        apply || again
+    elif listens; then
+        again
+    else
+        bring_up || again
+    fi
+}
+
+begin() {
+    mkdir -p "$own" && { installed || put_keys; } || return
+    [ ! -e "$kept/current/slurm.conf" ] || { rm -rf "$own/good" && cp -rLp "$kept/current" "$own/good"; }
+}
+
+resume() {
+    [ -e "$own/report" ] && cat "$own/report" && read -r _ judged _ <"$own/report"
+}
+
+watch() {
+    resume || begin || exit
+    while :; do
+        ! changed || consider
+        pause
+    done
+}
+
+# Nobody stays to see slurmctld start: what Slurm's parser takes counts as good.
+once() {
+    rm -rf "$etc/slurm.conf" "$own"
+    begin || exit
+    until installed; do
+        if changed && take && judged=$(fingerprint "$own/new"); then
+            if judge; then
+                put "$own/new" && accept "slurmctld starts with it" || again
+            else
+                refuse "$(told "scontrol could not read it")"
+            fi
+        fi
+        pause
+    done
+}
+
+"$@"

@@ -1,0 +1,161 @@
+"""slurmctld's pod as far as its configuration goes: the real guard, the real slurmctld, and a kubelet played here.
+
+The kubelet's part is small: it swaps the directory behind `..data` when an object changes, starts slurmctld once there
+is a configuration, and starts it again when it ends. The volume of the state outlives the pod, all else goes with it.
+"""
+
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from penstock.render.reconfigure import Report, read_report, script
+
+from .mini_cluster import ROOT, begin, file
+from .slurm_parser import NAMESPACES, require_means
+
+SLURM_UID = 64030
+STATE = "/var/spool/slurmctld"
+PATIENCE = 30  # seconds; a report takes well under one, this only ends what will never come
+KUBELET = """\
+until [ -e /etc/slurm/slurm.conf ]; do sleep 0.02; done
+while :; do /usr/sbin/slurmctld -D; sleep 0.2; done
+"""
+
+
+@dataclass(slots=True)
+class Place:
+    """What outlives a pod: the objects behind its volumes, and its state."""
+
+    directory: Path
+    keys: Mapping[str, bytes]
+    edits: int = field(default=0)
+
+    def write(self, files: Mapping[str, str]) -> None:
+        """Change the objects, as kubelet shows it: a new directory, one swap, away with the old one."""
+        self.edits += 1
+        volume, fresh = self.directory / "candidate", f"..{self.edits}"
+        (volume / fresh).mkdir(parents=True)
+        for name, content in {**{name: text.encode() for name, text in files.items()}, **self.keys}.items():
+            (volume / fresh / name).write_bytes(content)
+            (volume / fresh / name).chmod(0o555 if name.endswith(".sh") else 0o444)
+        old = volume / (volume / "..data").readlink() if (volume / "..data").is_symlink() else None
+        (volume / "..data_tmp").symlink_to(fresh)
+        (volume / "..data_tmp").rename(volume / "..data")
+        self._link(volume, [*files, *self.keys])
+        if old:
+            shutil.rmtree(old)
+
+    def _link(self, volume: Path, names: list[str]) -> None:
+        for link in volume.iterdir():
+            if not link.name.startswith("..") and link.name not in names:
+                link.unlink()
+        for name in names:
+            if not (volume / name).is_symlink():
+                (volume / name).symlink_to(f"..data/{name}")
+
+    @property
+    def last_good(self) -> Path:
+        """Where the guard keeps what it falls back to."""
+        return self.directory / "state/penstock-last-good"
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A running pod."""
+
+    place: Place
+    machine: int
+    log: int
+    """What the guard says, to be waited for."""
+
+    def report(self) -> Report:
+        """Await the next report."""
+        while select.select([self.log], [], [], PATIENCE)[0]:
+            if report := read_report(_line(self.log)):
+                return report
+        said = (self.place.directory / "logs/slurmctld.log").read_text(errors="replace")
+        raise TimeoutError(f"no report in {PATIENCE} s; slurmctld says:\n{said[-2000:]}")
+
+    def run(self, *command: str) -> str:
+        """Run a command in the pod, as slurmctld's user."""
+        root = str(self.place.directory / "workplace/root")
+        enter = ["nsenter", "--target", str(self.machine), "--mount", "--net", "--uts", "--ipc", "--pid"]
+        words = [*enter, "chroot", "--userspec=slurm:slurm", "--groups=", root, *command]
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        return ended.stdout + ended.stderr
+
+    @property
+    def slurmctld(self) -> str:
+        """The process id of slurmctld: a new one means that it was gone."""
+        return self.run("pidof", "slurmctld").strip()
+
+    def restart_guard(self) -> None:
+        """End the guard's script; its container's supervisor starts it again."""
+        self.run("pkill", "-f", "^bash -c set -u -o pipefail")
+
+
+def _line(log: int) -> str:
+    read = b""
+    while not read.endswith(b"\n"):
+        read += os.read(log, 1)
+    return read.decode()
+
+
+def new_place(directory: Path) -> Place:
+    """Make the volumes."""
+    for name in ("candidate", "state", "logs", "workplace"):
+        (directory / name).mkdir()
+    directory.chmod(0o755)
+    os.chown(directory / "state", SLURM_UID, SLURM_UID)
+    return Place(directory, {"slurm.key": os.urandom(1024), "jwt.key": os.urandom(32)})
+
+
+@contextmanager
+def pod(root: Path, place: Place, *, verb: str = "watch", start_seconds: int = 60) -> Iterator[Pod]:
+    """Run the pod until the end of the block."""
+    require_means()
+    log = place.directory / "logs/reconfigure.log"
+    log.unlink(missing_ok=True)
+    os.mkfifo(log)
+    reading = os.open(log, os.O_RDWR)  # held open for writing too: a guard that restarts is no end of the log
+    command = ["unshare", *NAMESPACES, sys.executable, "-S", "-m", "tests.real_slurm.machine"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as machine:
+        try:
+            begin(machine, request(root, place, verb, start_seconds))
+            yield Pod(place, _child(machine.pid), reading)
+        finally:
+            machine.kill()  # pid 1 of the namespaces goes with it, and everything inside
+            os.close(reading)
+
+
+def _child(pid: int) -> int:
+    return int(re.findall(r"\d+", Path(f"/proc/{pid}/task/{pid}/children").read_text())[0])
+
+
+def request(root: Path, place: Place, verb: str, start_seconds: int) -> dict[str, Any]:
+    """Describe the machine of the pod."""
+    environment = {"STATE_DIRECTORY": STATE, "SLURMCTLD_PORT": "6817", "START_SECONDS": str(start_seconds)}
+    # A sidecar that ends is started again; a step before slurmctld is not.
+    again = 'while :; do bash -c "$0" "$@"; done' if verb == "watch" else 'exec bash -c "$0" "$@"'
+    guard = ["bash", "-c", again, script(), "reconfigure", verb]
+    return {
+        "root": str(root),
+        "workplace": str(place.directory / "workplace"),
+        "binds": {"/mnt/slurm": str(place.directory / "candidate"), STATE: str(place.directory / "state")},
+        "logs": str(place.directory / "logs"),
+        "hostname": "ctl",
+        "directories": {"/etc/slurm": "slurm", "/run/slurmctld": "slurm"},
+        "files": {"/etc/slurm/of-the-image.conf": file(b"")},
+        "daemons": [
+            {"name": "reconfigure", "user": "slurm", "env": environment, "command": guard},
+            {"name": "slurmctld", "user": "slurm", "env": {}, "command": ["bash", "-c", KUBELET]},
+        ],
+    }
