@@ -30,6 +30,9 @@ class Contents:
         self._cluster = cluster
         self._views: dict[str, View[Lean]] = {CONFIG_MAPS.kind: config_maps, SECRETS.kind: secrets}
         self._known: dict[_Place, tuple[set[str], Mapping[str, str]]] = {}
+        self._made: dict[_Place, str] = {}
+        """The uids of what we wrote and the watch has never shown."""
+        secrets.subscribe(self._shown)
 
     async def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
         """The files of a ConfigMap; None when there is none."""
@@ -50,7 +53,10 @@ class Contents:
         meta = written.metadata
         seen = self._views[SECRETS.kind].get(meta.name, meta.namespace)
         versions = {meta.resource_version, *([seen.metadata.resource_version] if seen else [])}
-        self._known[SECRETS.kind, meta.namespace, meta.name] = (versions, dict(data))
+        place = (SECRETS.kind, meta.namespace, meta.name)
+        self._known[place] = (versions, dict(data))
+        if seen is None or seen.metadata.uid != meta.uid:
+            self._made[place] = meta.uid
 
     async def references(self, kinds: Iterable[Kind]) -> References:
         """Everything that these kinds refer to, as far as it exists."""
@@ -66,13 +72,21 @@ class Contents:
                     secrets[namespace, selector.name] = values
         return References(config_maps=config_maps, secrets=secrets)
 
+    def _shown(self, old: Lean | None, new: Lean | None) -> None:
+        if self._made and (item := new or old) is not None:
+            place = (SECRETS.kind, item.metadata.namespace, item.metadata.name)
+            if self._made.get(place) == item.metadata.uid:
+                del self._made[place]
+
     async def _read(self, resource: Resource[Any], namespace: str, name: str) -> Mapping[str, str] | None:
         place = (resource.kind, namespace, name)
         seen = self._views[resource.kind].get(name, namespace)
+        versions, data = self._known.get(place, (set[str](), {}))
+        if seen is None and place in self._made:
+            return data
         if seen is None:
             self._known.pop(place, None)
             return None
-        versions, data = self._known.get(place, (set[str](), {}))
         if seen.metadata.resource_version not in versions:
             try:
                 fetched: Content = await self._cluster.get(resource.reading(Content), name, namespace)

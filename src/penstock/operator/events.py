@@ -20,6 +20,7 @@ _LOG = logging.getLogger(__name__)
 _REPEAT = 600.0
 """Seconds before the same words about the same object are worth telling again."""
 _LONGEST_NOTE = 1024
+"""Bytes the API server takes."""
 _BACKLOG = 1000
 """Events that may wait; beyond it the newest are dropped, for the cluster has other worries."""
 
@@ -52,7 +53,7 @@ class Recorder:
                 _LOG.debug("event %s: %s", body["reason"], error)
 
     def _tell(self, kind: str, resource: Resource[Any], item: Lean, reason: str, note: str) -> None:
-        if self._told_lately((item.metadata.uid, reason, note)) or self._waiting.full():
+        if self._waiting.full() or self._told_lately((item.metadata.uid, reason, note)):
             return
         _LOG.info("%s %s/%s: %s: %s", resource.kind, item.metadata.namespace, item.metadata.name, reason, note)
         self._waiting.put_nowait(self._event(kind, resource, item, reason, note))
@@ -74,7 +75,7 @@ class Recorder:
             "type": kind,
             "reason": reason,
             "action": re.sub(r"(?<=[a-z])(?=[A-Z])", " ", reason).split(" ")[0],
-            "note": note[:_LONGEST_NOTE],
+            "note": note.encode()[:_LONGEST_NOTE].decode(errors="ignore"),
             "regarding": {
                 "apiVersion": resource.api_version,
                 "kind": resource.kind,

@@ -10,7 +10,7 @@ from penstock.cluster.errors import AlreadyExists
 from penstock.operator.caches import place
 from penstock.operator.context import Context, Outcome
 from penstock.operator.host_keys import make_host_keys
-from penstock.operator.references import cluster_of, missing
+from penstock.operator.references import cluster_of, missing_around
 from penstock.operator.resources import CUSTOMS, SECRETS, Custom
 from penstock.operator.workloads import health
 from penstock.render import labels, names
@@ -23,7 +23,8 @@ async def reconcile(context: Context, item: Custom, login_set: LoginSet) -> Outc
     """Keep login pods running as the LoginSet says."""
     meta = login_set.metadata
     inventory = await context.inventory(meta.namespace)
-    waits, cluster = missing(inventory, login_set), cluster_of(inventory, login_set)
+    cluster = cluster_of(inventory, login_set)
+    waits = missing_around(inventory, login_set, cluster)
     if waits is None and cluster is not None:
         await _keep(context, item, cluster, login_set)
     workload = context.caches.deployments.get(names.login(login_set), meta.namespace)

@@ -11,18 +11,19 @@ from penstock.api.loginset import LoginSet
 from penstock.api.nodeset import NodeSet
 from penstock.api.restapi import RestApi
 from penstock.api.token import Token
-from penstock.cluster.errors import Conflict, Forbidden, Refused
+from penstock.cluster.errors import Forbidden, Refused
 from penstock.operator import accounting, controller, loginset, restapi, token
 from penstock.operator.conditions import Cause, Condition, broken
 from penstock.operator.context import Context, Outcome
 from penstock.operator.customs import Invalid, Key
 from penstock.operator.nodeset.reconcile import NodeSets
+from penstock.operator.owned import NameTaken
 from penstock.operator.resources import CUSTOMS, Custom
 from penstock.operator.slurm import SLURM
 from penstock.operator.status import Statuses
 from penstock.slurm.conf import ConfError
 
-_MENDABLE = (Refused, Forbidden, Conflict, ConfError)
+_MENDABLE = (Refused, Forbidden, NameTaken, ConfError)
 """What only a person can mend: it is told in the object's conditions, and tried again later and later."""
 
 
@@ -33,6 +34,8 @@ class Looks:
         self._context = context
         self._statuses = statuses
         self._node_sets = NodeSets(context)
+        for view in context.caches.customs.values():
+            view.subscribe(self._forget)
 
     async def at(self, key: Key) -> float | None:
         """Look at an object; tells in how many seconds to look again, or None."""
@@ -47,12 +50,15 @@ class Looks:
             return None
         try:
             outcome = await self._reconcile(item, decoded)
-        except* _MENDABLE as group:
-            error = _first(group)
+        except _MENDABLE as error:
             await self._tell_trouble(key, item, Cause(type(error).__name__, str(error)))
-            raise error from None
+            raise
         await self._statuses.write(key[0], item, outcome.conditions, **outcome.status)
         return outcome.again
+
+    def _forget(self, old: Custom | None, new: Custom | None) -> None:
+        if old is not None and new is None:
+            self._statuses.forget(old.metadata.uid)
 
     async def _reconcile(self, item: Custom, kind: Kind) -> Outcome:
         match kind:
@@ -104,9 +110,3 @@ def _still_ready(item: Custom, cause: Cause) -> list[Condition]:
             ready = Condition("Ready", True, before.get("reason", "Ready"), before.get("message", ""))
             return [ready, *(one for one in told if one.type != "Ready")]
     return told
-
-
-def _first(group: BaseExceptionGroup[Any]) -> Exception:
-    """One error of several, for many requests fail for one reason."""
-    error = group.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error

@@ -6,6 +6,7 @@ it. What is remembered here only saves requests: an apply of what is there alrea
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import msgspec
 
 from penstock.api.objects import Json
 from penstock.cluster.errors import Conflict, NotFound
+from penstock.cluster.informer import Listener
 from penstock.cluster.port import Cluster, Preconditions
 from penstock.cluster.resources import Lean
 from penstock.operator.resources import CLAIMS, OWNED, SERVICE_MONITORS
@@ -21,6 +23,10 @@ from penstock.operator.views import View
 
 Place = tuple[str, str, str]
 """Kind, namespace and name of an object."""
+
+
+_SHOWN_WITHIN = 30.0
+"""Seconds in which the watch shows what we made."""
 
 
 class NameTaken(Conflict):
@@ -33,6 +39,7 @@ class _Applied:
     versions: frozenset[str]
     """What the watch showed when we applied, and what came of it: neither is somebody else's change."""
     generation: int
+    at: float
 
 
 class Owned:
@@ -42,6 +49,8 @@ class Owned:
         self._cluster = cluster
         self._views = {view.resource.kind: view for view in views}
         self._applied: dict[Place, _Applied] = {}
+        for view in self._views.values():
+            view.subscribe(self._forgetting(view))
 
     def live(self, kind: str, namespace: str, name: str) -> Lean | None:
         """An object as the watch last showed it."""
@@ -59,16 +68,21 @@ class Owned:
         result: Lean = await self._cluster.apply(OWNED[place[0]], body)
         shown = {live.metadata.resource_version} if live else set[str]()
         versions = frozenset(shown | {result.metadata.resource_version})
-        self._applied[place] = _Applied(digest, versions, result.metadata.generation)
+        self._applied[place] = _Applied(digest, versions, result.metadata.generation, _time())
         return result.metadata.resource_version not in shown
 
     async def prune(self, owner_uid: str, wanted: Iterable[Json]) -> list[Place]:
         """Delete what an owner made and does not want any more. Claims are never among it: they hold people's data."""
         keep = {_place(body) for body in wanted}
-        gone = [(view, item) for view, item in self._of(owner_uid) if _place_of(view, item) not in keep]
-        for view, item in gone:
-            await self._delete(view, item)
-        return [_place_of(view, item) for view, item in gone]
+        unwanted = [(view, item) for view, item in self._of(owner_uid) if _place_of(view, item) not in keep]
+        return [_place_of(view, item) for view, item in unwanted if await self._delete(view, item)]
+
+    def _forgetting(self, view: View[Lean]) -> Listener[Lean]:
+        def listen(old: Lean | None, new: Lean | None) -> None:
+            if old is not None and new is None:
+                self._applied.pop(_place_of(view, old), None)
+
+        return listen
 
     def _of(self, owner_uid: str) -> list[tuple[View[Lean], Lean]]:
         return [
@@ -80,19 +94,23 @@ class Owned:
             and item.metadata.deletion_timestamp is None
         ]
 
-    async def _delete(self, view: View[Lean], item: Lean) -> None:
+    async def _delete(self, view: View[Lean], item: Lean) -> bool:
         meta = item.metadata
         try:
             await self._cluster.delete(
                 view.resource, meta.name, namespace=meta.namespace, only_if=Preconditions(uid=meta.uid)
             )
-        except NotFound:
-            return
+        except (NotFound, Conflict):
+            # Gone already; and what has its name by now is not what was meant.
+            return False
+        return True
 
 
 def _untouched(place: Place, live: Lean | None, known: _Applied, body: Json) -> bool:
     if live is None:
-        return place[0] == SERVICE_MONITORS.kind or not known.versions
+        # Gone objects are forgotten when the watch tells. One that it has not told of was made a moment ago, or, once
+        # in a blue moon, has come and gone while the watch was away.
+        return place[0] == SERVICE_MONITORS.kind or _time() < known.at + _SHOWN_WITHIN
     if live.metadata.resource_version in known.versions:
         return True
     # Status changes make new versions all the time; the generation tells them from changes that concern us.
@@ -125,6 +143,10 @@ def _place(body: Json) -> Place:
 
 def _place_of(view: View[Lean], item: Lean) -> Place:
     return view.resource.kind, item.metadata.namespace, item.metadata.name
+
+
+def _time() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _digest(body: Json) -> bytes:

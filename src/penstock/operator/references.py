@@ -21,6 +21,15 @@ def missing(inventory: Inventory, kind: Kind) -> Cause | None:
     return Cause("ReferenceMissing", "; ".join(found)) if found else None
 
 
+def missing_around(inventory: Inventory, member: LoginSet | RestApi, cluster: Cluster | None) -> Cause | None:
+    """The same, or what its Controller lacks: pods carry hashes of its keys and would roll for nothing without them."""
+    own = missing(inventory, member)
+    theirs = missing(inventory, cluster.controller) if cluster and own is None else None
+    if cluster is None or theirs is None:
+        return own
+    return Cause(theirs.reason, f'Controller "{cluster.controller.metadata.name}": {theirs.message}')
+
+
 def cluster_of(inventory: Inventory, member: NodeSet | LoginSet | RestApi) -> Cluster | None:
     """The cluster that a component belongs to; None when its Controller is not there."""
     controller = inventory.controller_of(member)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.api.restapi import RestApi
 from penstock.operator.caches import place
 from penstock.operator.context import Context, Outcome
-from penstock.operator.references import cluster_of, missing
+from penstock.operator.references import cluster_of, missing_around
 from penstock.operator.resources import Custom
 from penstock.operator.workloads import health
 from penstock.render import labels, names
@@ -16,7 +16,8 @@ async def reconcile(context: Context, item: Custom, rest_api: RestApi) -> Outcom
     """Keep slurmrestd running as the RestApi says."""
     meta = rest_api.metadata
     inventory = await context.inventory(meta.namespace)
-    waits, cluster = missing(inventory, rest_api), cluster_of(inventory, rest_api)
+    cluster = cluster_of(inventory, rest_api)
+    waits = missing_around(inventory, rest_api, cluster)
     if waits is None and cluster is not None:
         await context.keep_only("RestApi", item, render.manifests(cluster, rest_api))
     workload = context.caches.deployments.get(names.restapi(rest_api), meta.namespace)

@@ -83,7 +83,8 @@ class Operator:
         self._reports = Reports(cluster, self.caches, self._look)
         contents = Contents(cluster, self.caches.config_maps, self.caches.secrets)
         context = Context(
-            cluster=writer, caches=self.caches, contents=contents, owned=Owned(writer, self.caches.owned),
+            cluster=writer, caches=self.caches, contents=contents,
+            owned=Owned(writer, [*self.caches.owned, self.caches.claims]),
             slurm=Slurm(
                 self.caches, contents, locate=locate or in_cluster(settings.domain), now=now, connect=connect,
                 tell=rehearsal,

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.api.controller import Controller
 from penstock.api.restapi import RestApi
@@ -34,6 +34,8 @@ SLURM = "Slurm"
 AT_REST, IN_A_HURRY, AFTER_FAILURE = 30.0, 1.0, 5.0
 """Seconds between two questions."""
 _TOKEN_SECONDS = 900
+_SECOND, _WHOLE_AGAIN = 1.5, 300.0
+"""Seconds: one of Slurm's with some room, and after how many all nodes are asked for, changed or not."""
 
 Locate = Callable[[RestApi], str]
 """Where a slurmrestd is reached from here."""
@@ -47,8 +49,23 @@ class Known:
 
     nodes: Mapping[str, NodeReport]
     updated: int
+    """Slurm's time of the last change, in whole seconds."""
     at: float
     """The loop's time when Slurm was asked; what happened since is not in here."""
+    heard: float
+    """The loop's time when Slurm first named that change."""
+    whole: float
+    """The loop's time when Slurm last told all nodes."""
+
+    def since(self, now: float) -> int:
+        """From when on to ask for changes; 0: for all nodes.
+
+        A change in the same second as the last one known bears the same time. So only an answer that was asked for
+        when that second was over is taken for all of it. And a clock that was set back must not silence Slurm for long.
+        """
+        if self.whole < self.heard + _SECOND or now >= self.whole + _WHOLE_AGAIN:
+            return 0
+        return self.updated + 1
 
 
 @dataclass(slots=True)
@@ -131,15 +148,16 @@ class Slurm:
         before = self._known.get(key)
         try:
             client = await self.client(controller)
-            answer = await client.nodes(since=before.updated if before else 0)
+            answer = await client.nodes(since=before.since(asked_at) if before else 0)
         except SlurmError as error:
             return (AFTER_FAILURE if key in self._links else AT_REST), self._lost(key, str(error))
         self._troubles.pop(key, None)
         if answer is None and before is not None:
-            self._known[key] = Known(before.nodes, before.updated, asked_at)
+            self._known[key] = replace(before, at=asked_at)
         elif answer is not None:
-            # Slurm's time has whole seconds: what changes later in this one must not count as known.
-            self._known[key] = Known(answer.nodes, answer.updated - 1, asked_at)
+            same = before is not None and before.updated == answer.updated
+            heard = before.heard if before and same else asyncio.get_running_loop().time()
+            self._known[key] = Known(answer.nodes, answer.updated, asked_at, heard, whole=asked_at)
         news = before is None or before.nodes != self._known[key].nodes
         return (IN_A_HURRY if self._waiting.get(key) else AT_REST), news
 

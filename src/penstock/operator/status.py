@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from penstock.api.objects import Json
-from penstock.cluster.errors import Conflict, NotFound
+from penstock.cluster.errors import Conflict, NotFound, Refused
 from penstock.cluster.port import Cluster
 from penstock.operator.conditions import Condition, updated
 from penstock.operator.resources import CUSTOMS, Custom
@@ -38,14 +38,16 @@ class Statuses:
         meta, current = item.metadata, self._current(item)
         told = updated(current.get("conditions") or [], conditions, generation=meta.generation, now=stamp(self._now()))
         status: Json = {**fields, "conditions": told}
-        if all(current.get(name) == value for name, value in status.items()):
+        if _says(current, status):
             return False
         resource = CUSTOMS[kind]
         body = {"metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid}, "status": status}
         try:
             await self._cluster.apply_status(resource, body)
-        except (NotFound, Conflict):
+        except (NotFound, Conflict, Refused) as error:
             # Gone, or made anew, while we looked at it: whoever is there now is looked at for its own sake.
+            if isinstance(error, Refused) and "metadata.uid" not in str(error):
+                raise
             return False
         self._written[meta.uid] = (meta.resource_version, status)
         return True
@@ -58,3 +60,11 @@ class Statuses:
         """The status that counts: ours, while the watch still shows the object as it was before we wrote."""
         version, status = self._written.get(item.metadata.uid, ("", {}))
         return status if version == item.metadata.resource_version else item.status
+
+
+def _says(current: Json, wanted: Json) -> bool:
+    """Whether a status says all that it should. Others may have conditions of their own in it."""
+    told = {one.get("type"): one for one in current.get("conditions") or []}
+    return all(told.get(one["type"]) == one for one in wanted["conditions"]) and all(
+        current.get(name) == value for name, value in wanted.items() if name != "conditions"
+    )

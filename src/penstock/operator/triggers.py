@@ -94,7 +94,12 @@ class Triggers:
             return
         for owner in {*item.metadata.owner_references, *(old.metadata.owner_references if old else ())}:
             if owner.api_version == API_VERSION:
-                self._look((owner.kind, item.metadata.namespace, owner.name), 0)
+                key = (owner.kind, item.metadata.namespace, owner.name)
+                self._look(key, 0)
+                if owner.kind == "Accounting":
+                    # With new keys slurmctld waits until slurmdbd's pods have them.
+                    for other in self._dependents(key):
+                        self._look(other, 0)
 
     def _content(self, resource: str) -> Listener[Lean]:
         def listen(old: Lean | None, new: Lean | None) -> None:
@@ -127,10 +132,16 @@ class Triggers:
         namespace, its = item.metadata.namespace, item.metadata.labels
         for owner in item.metadata.owner_references:
             if owner.api_version == API_VERSION:
-                count = self._pods_of[owner.uid] = self._pods_of.get(owner.uid, 0) + (old is None) - (new is None)
+                count = self._counted(owner.uid, (old is None) - (new is None))
                 self._look((owner.kind, namespace, owner.name), _BATCH + _BATCH_PER_POD * count)
         if kind := _KIND_OF_APP.get(its.get(labels.NAME, "")):
             self._look((kind, namespace, its.get(labels.INSTANCE, "")), _BATCH)
+
+    def _counted(self, owner: str, change: int) -> int:
+        count = self._pods_of.pop(owner, 0) + change
+        if count > 0:
+            self._pods_of[owner] = count
+        return max(count, 0)
 
     def _machine(self, old: Machine | None, new: Machine | None) -> None:
         if old and new and _same_machine(old, new):

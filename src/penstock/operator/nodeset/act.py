@@ -16,6 +16,7 @@ from penstock.operator.nodeset.expected import Expected
 from penstock.operator.nodeset.plan import SCALE_IN, Create, Plan, Remove
 from penstock.operator.nodeset.snapshot import claim_names, slurm_node
 from penstock.operator.nodeset.templates import WorkerTemplate
+from penstock.operator.owned import NameTaken
 from penstock.operator.resources import CLAIMS, CUSTOMS, PODS, Custom
 from penstock.render import labels
 from penstock.render.claims import claims
@@ -61,11 +62,14 @@ class Acting:
     async def _create(self, seats: Collection[Create]) -> None:
         if not seats:
             return
-        template = WorkerTemplate(self.cluster, self.node_set)
-        async with asyncio.TaskGroup() as group:
-            waiting = iter(seats)
-            for _ in range(min(_AT_ONCE, len(seats))):
-                group.create_task(self._create_some(waiting, template))
+        template, waiting = WorkerTemplate(self.cluster, self.node_set), iter(seats)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(_AT_ONCE, len(seats))):
+                    group.create_task(self._create_some(waiting, template))
+        except ExceptionGroup as errors:
+            # Many requests fail for one reason: the first error tells it.
+            raise _first(errors) from None
 
     async def _create_some(self, waiting: Iterator[Create], template: WorkerTemplate) -> None:
         # One iterator for all: when one request is refused, the group ends, and the rest is not even tried.
@@ -102,7 +106,7 @@ class Acting:
         except NotFound:
             return
         if all(owner.uid != self.node_set.metadata.uid for owner in there.metadata.owner_references):
-            raise Conflict(f'Pod "{name}" exists and does not belong to this NodeSet; delete or rename it')
+            raise NameTaken(f'Pod "{name}" exists and does not belong to this NodeSet; delete or rename it')
         lost = {label: text for label, text in wanted.items() if label not in there.metadata.labels}
         if lost:
             await self._relabel(name, lost)
@@ -140,6 +144,11 @@ class Acting:
             # It changed since we looked: decide anew.
             return
         self.context.events.normal(CUSTOMS["NodeSet"], self.item, "WorkerRemoved", f"{meta.name}: {one.why}")
+
+
+def _first(errors: ExceptionGroup[Exception]) -> Exception:
+    error = errors.exceptions[0]
+    return _first(error) if isinstance(error, ExceptionGroup) else error
 
 
 def _may_go(one: Remove, node: NodeReport | None) -> bool:

@@ -30,8 +30,12 @@ class Expected:
             self._made.pop((pod.metadata.namespace, pod.metadata.name), None)
 
     def among(self, namespace: str, prefix: str) -> frozenset[str]:
-        """Names in a namespace that begin so and are still expected."""
+        """Names in a namespace that are still expected: of the workers whose set's name, and a dash, is the prefix."""
         oldest = asyncio.get_running_loop().time() - FORGOTTEN_AFTER
         for key in [key for key, since in self._made.items() if since < oldest]:
             del self._made[key]
-        return frozenset(name for place, name in self._made if place == namespace and name.startswith(prefix))
+        # What comes after the prefix has no dash of its own, or it is a worker of a set with a longer name.
+        parts = ((place, *name.rpartition("-")) for place, name in self._made)
+        return frozenset(
+            f"{prefix}{last}" for place, first, dash, last in parts if (place, first + dash) == (namespace, prefix)
+        )

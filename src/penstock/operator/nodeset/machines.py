@@ -5,6 +5,7 @@ Only to know for which machines a worker is wanted; placing it is the scheduler'
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,12 @@ from penstock.api.objects import Json
 from penstock.operator.resources import Machine, Taint
 
 _KEEPS_AWAY = {"NoSchedule", "NoExecute"}
+_OUT_OF_TOUCH = [
+    {"key": f"node.kubernetes.io/{word}", "operator": "Exists", "effect": "NoExecute"}
+    for word in ("not-ready", "unreachable")
+]
+"""What a machine is tainted with while its kubelet is not heard; DaemonSets tolerate that."""
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
 def takes(machine: Machine, pod_spec: Json) -> bool:
@@ -23,7 +30,8 @@ def takes(machine: Machine, pod_spec: Json) -> bool:
 
 def keeps(machine: Machine, pod_spec: Json) -> bool:
     """Whether a machine may keep the worker it has: who is there already minds only what drives pods out."""
-    return _is_meant(machine, pod_spec) and _tolerates(machine, pod_spec, {"NoExecute"})
+    patient = {"tolerations": [*(pod_spec.get("tolerations") or []), *_OUT_OF_TOUCH]}
+    return _is_meant(machine, pod_spec) and _tolerates(machine, patient, {"NoExecute"})
 
 
 def _is_meant(machine: Machine, pod_spec: Json) -> bool:
@@ -55,10 +63,9 @@ def _expression(one: Json, labels: Mapping[str, str]) -> bool:
 
 
 def _compare(value: str | None, values: Sequence[Any], *, above: bool) -> bool:
-    try:
-        given, bound = int(value or ""), int(values[0])
-    except (ValueError, IndexError):
+    if len(values) != 1 or not all(_WHOLE.fullmatch(str(text)) for text in (value, *values)):
         return False
+    given, bound = int(str(value)), int(values[0])
     return given > bound if above else given < bound
 
 
@@ -84,4 +91,6 @@ def _matches(toleration: Json, taint: Taint) -> bool:
     key, operator = toleration.get("key") or "", toleration.get("operator") or "Equal"
     if not key:
         return bool(operator == "Exists")
-    return key == taint.key and (operator == "Exists" or (toleration.get("value") or "") == taint.value)
+    if operator == "Equal" and (toleration.get("value") or "") != taint.value:
+        return False
+    return key == taint.key and operator in {"Equal", "Exists"}

@@ -118,11 +118,13 @@ def _off_machines(now: Snapshot) -> Iterator[tuple[Pod, str]]:
             yield pod, f'machine "{pod.spec.node_name}" is not meant for it any more'
 
 
-def _cost(now: Snapshot, pod: Pod) -> tuple[bool, bool, bool, int, bool, bool, int]:
+def _cost(now: Snapshot, pod: Pod) -> tuple[bool, bool, bool, bool, int, bool, bool, int, str]:
     """What it costs to lose a worker; the cheapest leave first. One that drains for us already goes on doing so."""
     report = now.report(pod)
     busy = report is None or report.condition.busy
     return (
+        # It goes in any case: were it not the one too many, a good worker would go as well.
+        not pod.ended,
         bool(pod.spec.node_name),
         not (report is not None and report.condition.drain and report.reason.startswith(OURS)),
         pod.ready_since is not None,
@@ -130,6 +132,7 @@ def _cost(now: Snapshot, pod: Pod) -> tuple[bool, bool, bool, int, bool, bool, i
         busy,
         not (report is not None and report.condition.drain),
         -ordinal(pod),
+        pod.metadata.name,
     )
 
 
@@ -183,6 +186,8 @@ def _missing(now: Snapshot) -> Iterator[Seat]:
         occupied = {pod.spec.node_name for pod in now.pods if pod.spec.node_name}
         yield from (one for one in seats if one.pod_name not in taken and one.machine not in occupied)
         return
-    short = now.desired - len(taken)
+    # Who leaves a seat that nobody wants any more stands in for nobody, and may take long to go.
+    passing = {pod.metadata.name for pod in now.pods if pod.leaving and ordinal(pod) >= now.desired}
+    short = now.desired - len(taken - passing)
     free = (number for number in count() if names.worker(now.node_set, number) not in taken)
     yield from (seat(now.node_set, number) for number in islice(free, max(short, 0)))

@@ -82,10 +82,9 @@ def conditions(now: Snapshot, plan: Plan, *, degraded: Cause | None) -> list[Con
 
 
 def _progress(now: Snapshot, plan: Plan, ready: int) -> Cause | None:
-    leaving = len(now.pods) - len(now.there) + len(plan.remove)
     if plan.wait or plan.drain:
         return Cause("Draining", _leaving(plan))
-    if leaving or len(now.pods) > now.desired:
+    if len(now.pods) > now.desired:
         return Cause("ScalingIn", f"{len(now.pods)} workers are there, {now.desired} are wanted.")
     if ready < now.desired:
         return Cause("ScalingOut", f"{ready} of {now.desired} workers are ready.")

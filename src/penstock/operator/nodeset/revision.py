@@ -15,7 +15,10 @@ from penstock.api.schema import encode
 HASH = "controller.kubernetes.io/hash"
 """Label of workers; Slinky's own."""
 
-_PARTS = ("template", "ordinalPadding", "oversubscribeNode", "slurmd", "extraConf", "logfile", "ssh")
+_PARTS = (
+    "template", "ordinalPadding", "oversubscribeNode", "slurmd", "extraConf", "logfile", "ssh", "imageContract",
+    "registration",
+)  # fmt: skip
 
 
 def revision(node_set: NodeSet) -> str:

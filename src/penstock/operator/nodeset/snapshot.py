@@ -47,10 +47,13 @@ class Snapshot:
         """Those of them that are ready. Found once: with thousands of workers each question counts."""
         return [pod for pod in self.there if pod.ready_since is not None]
 
-    @property
+    @cached_property
     def desired(self) -> int:
-        """How many workers there should be."""
-        return len(self.takers) if self.per_machine else self.node_set.spec.replicas
+        """How many workers there should be. One that its machine only keeps is wanted as long as it is there."""
+        if not self.per_machine:
+            return self.node_set.spec.replicas
+        kept = {pod.spec.node_name for pod in self.there if pod.spec.node_name in self.keepers}
+        return len(kept | {machine.metadata.name for machine in self.takers})
 
     @property
     def per_machine(self) -> bool:
@@ -63,9 +66,9 @@ class Snapshot:
 
 
 def slurm_node(node_set: NodeSet, pod: Pod) -> str:
-    """The Slurm node of a worker."""
+    """The Slurm node of a worker. On its machine's network slurmd has the machine's name, and only the short one."""
     if node_set.spec.scaling_mode is ScalingMode.STATEFUL_SET and on_host_network(node_set):
-        return pod.spec.node_name
+        return pod.spec.node_name.partition(".")[0]
     return pod.metadata.labels.get(labels.POD_HOSTNAME) or pod.spec.hostname or pod.metadata.name
 
 
