@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from penstock.api.objects import Json
-from penstock.cluster.errors import Conflict, NotFound, Refused
+from penstock.cluster.errors import NotFound, Refused
 from penstock.cluster.port import Cluster
 from penstock.operator.conditions import Condition, updated
 from penstock.operator.resources import CUSTOMS, Custom
@@ -44,7 +44,7 @@ class Statuses:
         body = {"metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid}, "status": status}
         try:
             await self._cluster.apply_status(resource, body)
-        except (NotFound, Conflict, Refused) as error:
+        except (NotFound, Refused) as error:
             # Gone, or made anew, while we looked at it: whoever is there now is looked at for its own sake.
             if isinstance(error, Refused) and "metadata.uid" not in str(error):
                 raise

@@ -173,7 +173,9 @@ def _given_back(now: Snapshot, staying: Iterable[Pod]) -> list[str]:
     """Slurm nodes of workers that stay and that we drained. Who drained it since, in their own words, keeps it so."""
     if not now.slurm:
         return []
-    nodes = (now.slurm.get(slurm_node(now.node_set, pod)) for pod in staying if pod.ready_since is not None)
+    # One that ended with its machine may be called ready for ever.
+    able = (pod for pod in staying if pod.ready_since is not None and not pod.ended)
+    nodes = (now.slurm.get(slurm_node(now.node_set, pod)) for pod in able)
     drained = (one for one in nodes if one and one.condition.drain)
     return [one.name for one in drained if one.extra == SCALE_IN and one.reason.startswith(OURS)]
 
