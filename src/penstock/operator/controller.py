@@ -13,7 +13,7 @@ from penstock.operator.conditions import Cause, summary
 from penstock.operator.configuration import Findings
 from penstock.operator.context import Context, Outcome
 from penstock.operator.references import missing
-from penstock.operator.resources import PODS, Custom, Pod
+from penstock.operator.resources import PODS, SERVICE_MONITORS, Custom, Pod
 from penstock.operator.slurm import slurm_key
 from penstock.operator.workloads import carries, health
 from penstock.render import controller as render
@@ -88,6 +88,9 @@ def _spoilt(context: Context, controller: Controller) -> Cause | None:
 
 async def _keep(context: Context, item: Custom, inventory: Inventory, cluster: Cluster) -> Cause | None:
     objects = render.manifests(cluster)
+    if not any(body["kind"] == SERVICE_MONITORS.kind for body in objects):
+        place = (cluster.namespace, names.controller(cluster.controller))
+        await context.owned.remove_unwatched(SERVICE_MONITORS, *place, owner=item.metadata.uid)
     waits = _database_first(context, inventory, cluster)
     if waits is None:
         await context.keep_only("Controller", item, objects)

@@ -17,13 +17,13 @@ from penstock.operator.conditions import Cause, Condition, broken
 from penstock.operator.context import Context, Outcome
 from penstock.operator.customs import Invalid, Key
 from penstock.operator.nodeset.reconcile import NodeSets
-from penstock.operator.owned import NameTaken
+from penstock.operator.owned import KindMissing, NameTaken
 from penstock.operator.resources import CUSTOMS, Custom
 from penstock.operator.slurm import SLURM
 from penstock.operator.status import Statuses
 from penstock.slurm.conf import ConfError
 
-_MENDABLE = (Refused, Forbidden, NameTaken, ConfError)
+_MENDABLE = (Refused, Forbidden, NameTaken, KindMissing, ConfError)
 """What only a person can mend: it is told in the object's conditions, and tried again later and later."""
 
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
 
 from penstock.api.objects import Json
-from penstock.cluster.errors import Conflict, NotFound
+from penstock.cluster.errors import ClusterError, Conflict, NotFound
 from penstock.cluster.informer import Listener
 from penstock.cluster.port import Cluster, Preconditions
-from penstock.cluster.resources import Lean
+from penstock.cluster.resources import Lean, Resource
 from penstock.operator.resources import CLAIMS, OWNED, SERVICE_MONITORS
 from penstock.operator.views import View
 
@@ -31,6 +32,10 @@ _SHOWN_WITHIN = 30.0
 
 class NameTaken(Conflict):
     """An object of this name belongs to somebody else."""
+
+
+class KindMissing(ClusterError):
+    """The cluster does not know the kind of an object that somebody asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,8 @@ class Owned:
         self._cluster = cluster
         self._views = {view.resource.kind: view for view in views}
         self._applied: dict[Place, _Applied] = {}
+        self._absent: set[Place] = set()
+        """What no watch shows, and was found not to be there."""
         for view in self._views.values():
             view.subscribe(self._forgetting(view))
 
@@ -65,11 +72,42 @@ class Owned:
             _refuse_foreign(place, live, body)
         if known and known.digest == digest and _untouched(place, live, known, body):
             return False
-        result: Lean = await self._cluster.apply(OWNED[place[0]], body)
+        result = await self._apply(place, live, body)
         shown = {live.metadata.resource_version} if live else set[str]()
         versions = frozenset(shown | {result.metadata.resource_version})
+        self._absent.discard(place)
         self._applied[place] = _Applied(digest, versions, result.metadata.generation, _time())
         return result.metadata.resource_version not in shown
+
+    async def _apply(self, place: Place, live: Lean | None, body: Json) -> Lean:
+        """By force only what is ours already: what somebody else wrote under that name is not ours to overwrite."""
+        ours = live is not None and bool(_owners(body) & {owner.uid for owner in live.metadata.owner_references})
+        try:
+            result: Lean = await self._cluster.apply(OWNED[place[0]], body, force=ours)
+        except Conflict as error:
+            kind, namespace, name = place
+            raise NameTaken(
+                f'{kind} "{name}" in namespace "{namespace}" was written by somebody else ({error}); '
+                "delete it, or rename one of the two"
+            ) from error
+        except NotFound as error:
+            raise KindMissing(
+                f"the cluster has no {body['apiVersion']} {body['kind']}; install it, or do not ask for it"
+            ) from error
+        return result
+
+    async def remove_unwatched(self, resource: Resource[Lean], namespace: str, name: str, *, owner: str) -> None:
+        """Delete an object that no watch shows, if there is one of this owner; looked for once."""
+        place = (resource.kind, namespace, name)
+        if place in self._absent:
+            return
+        with suppress(NotFound):
+            there = await self._cluster.get(resource, name, namespace)
+            if any(one.uid == owner for one in there.metadata.owner_references):
+                only_if = Preconditions(uid=there.metadata.uid)
+                await self._cluster.delete(resource, name, namespace=namespace, only_if=only_if)
+        self._absent.add(place)
+        self._applied.pop(place, None)
 
     async def prune(self, owner_uid: str, wanted: Iterable[Json]) -> list[Place]:
         """Delete what an owner made and does not want any more. Claims are never among it: they hold people's data."""
@@ -118,7 +156,7 @@ def _untouched(place: Place, live: Lean | None, known: _Applied, body: Json) -> 
 
 
 def _describes(metadata: Json, live: Lean) -> bool:
-    owners = {owner["uid"] for owner in metadata.get("ownerReferences", ())}
+    owners = _owners({"metadata": metadata})
     return (
         metadata.get("labels", {}).items() <= live.metadata.labels.items()
         and metadata.get("annotations", {}).items() <= live.metadata.annotations.items()
@@ -127,7 +165,7 @@ def _describes(metadata: Json, live: Lean) -> bool:
 
 
 def _refuse_foreign(place: Place, live: Lean, body: Json) -> None:
-    ours = {owner["uid"] for owner in body["metadata"].get("ownerReferences", ())}
+    ours = _owners(body)
     for owner in live.metadata.owner_references:
         if owner.controller and ours and owner.uid not in ours:
             kind, namespace, name = place
@@ -135,6 +173,10 @@ def _refuse_foreign(place: Place, live: Lean, body: Json) -> None:
                 f'{kind} "{name}" in namespace "{namespace}" belongs to {owner.kind} "{owner.name}"; '
                 "rename one of the two"
             )
+
+
+def _owners(body: Json) -> set[str]:
+    return {owner["uid"] for owner in body["metadata"].get("ownerReferences", ())}
 
 
 def _place(body: Json) -> Place:

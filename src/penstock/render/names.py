@@ -88,7 +88,7 @@ def worker(owner: NodeSet, ordinal: int) -> str:
 
 def machine_worker(owner: NodeSet, machine: str) -> str:
     """A worker pod in DaemonSet mode: the same for the same machine, so that none is ever made twice."""
-    return f"{owner.metadata.name}-{hashlib.sha256(machine.encode()).hexdigest()[:8]}"
+    return f"{owner.metadata.name}-{hashlib.sha256(machine.encode()).hexdigest()[:10]}"
 
 
 def padded(owner: NodeSet, ordinal: int) -> str:

@@ -106,7 +106,7 @@ def _pre_stop(contract: ImageContract, one: Seat) -> Json:
     """Slurmd does not sign off by itself; without this slurmctld waits a minute before it misses the node."""
     reason = "Reason=slurm-operator: the worker's pod ends"
     if contract.supervised or one.slurm_node is None:
-        script = f'exec scontrol update NodeName="$(hostname)" State=DOWN "{reason}"'
+        script = f'exec scontrol update NodeName="$(hostname -s)" State=DOWN "{reason}"'
         return {"lifecycle": {"preStop": {"exec": {"command": ["/usr/bin/sh", "-c", script]}}}}
     update = ["/usr/bin/scontrol", "update", f"NodeName={one.slurm_node}", "State=DOWN", reason]
     return {"lifecycle": {"preStop": {"exec": {"command": update}}}}

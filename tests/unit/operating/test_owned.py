@@ -10,7 +10,7 @@ from penstock.api.objects import Json
 from penstock.cluster.errors import NotFound
 from penstock.cluster.resources import Lean
 from penstock.operator.owned import NameTaken, Owned
-from penstock.operator.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS
+from penstock.operator.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_MONITORS
 
 from .scene import PERSON, Scene, controlled_by, played
 
@@ -184,6 +184,33 @@ async def test_an_object_of_another_controller_is_left_alone(scene: Scene) -> No
     )
     assert await scene.there("ConfigMap", "settings") == before
     assert scene.calls["apply"] == 0
+
+
+@played
+async def test_what_somebody_wrote_under_our_name_is_not_overwritten(scene: Scene) -> None:
+    """It has no owner, so nobody would notice; and it may be all that is left of somebody's work."""
+    ours = await scene.custom()
+    theirs = config_map(ours, a="theirs")
+    del theirs["metadata"]["ownerReferences"]
+    await scene.store.create(CONFIG_MAPS, theirs, manager=PERSON)
+    await scene.seen()
+    with pytest.raises(NameTaken, match=r'ConfigMap "settings" in namespace "hpc" was written by somebody else'):
+        await Owned(scene.cluster, scene.owned).keep(config_map(ours))
+    assert (await scene.there("ConfigMap", "settings")).data == {"a": "theirs"}
+
+
+@played
+async def test_an_object_that_no_watch_shows_goes_when_it_is_not_wanted(scene: Scene) -> None:
+    """Looked for once, and only what is the owner's."""
+    owner, other = await scene.custom(), await scene.custom(name="other")
+    for name, of in (("mine", owner), ("theirs", other)):
+        body = {"metadata": {"name": name, "namespace": "hpc", "ownerReferences": [controlled_by(of)]}}
+        await scene.store.create(SERVICE_MONITORS, body)
+    owned = Owned(scene.cluster, scene.owned)
+    for name in ("mine", "theirs", "nobodys", "mine", "theirs", "nobodys"):
+        await owned.remove_unwatched(SERVICE_MONITORS, "hpc", name, owner=owner.metadata.uid)
+    assert [item.metadata.name for item in (await scene.store.list(SERVICE_MONITORS)).items] == ["theirs"]
+    assert (scene.calls["get"], scene.calls["delete"]) == (3, 1)
 
 
 @played

@@ -101,7 +101,7 @@ def test_on_the_machines_network_a_worker_has_the_machines_name() -> None:
     assert made["spec"]["dnsPolicy"] == "ClusterFirstWithHostNet"
     chosen = pod(template={"spec": {"hostNetwork": True, "dnsPolicy": "Default"}})
     assert chosen["spec"]["dnsPolicy"] == "Default"
-    assert '"$(hostname)"' in container(made["spec"], "slurmd")["lifecycle"]["preStop"]["exec"]["command"][-1]
+    assert '"$(hostname -s)"' in container(made["spec"], "slurmd")["lifecycle"]["preStop"]["exec"]["command"][-1]
 
 
 def test_a_worker_may_do_what_slurmd_needs() -> None:

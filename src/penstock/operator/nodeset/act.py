@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from penstock.api.nodeset import NodeSet, Retention
 from penstock.api.objects import Json, Labels
@@ -24,6 +25,8 @@ from penstock.render.inventory import Cluster
 from penstock.render.seat import Seat
 from penstock.slurm.rest.errors import SlurmError
 from penstock.slurm.rest.messages import NodeReport
+
+T = TypeVar("T")
 
 _AT_ONCE = 16
 """Requests under way at a time."""
@@ -62,20 +65,13 @@ class Acting:
     async def _create(self, seats: Collection[Create]) -> None:
         if not seats:
             return
-        template, waiting = WorkerTemplate(self.cluster, self.node_set), iter(seats)
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(_AT_ONCE, len(seats))):
-                    group.create_task(self._create_some(waiting, template))
-        except ExceptionGroup as errors:
-            # Many requests fail for one reason: the first error tells it.
-            raise _first(errors) from None
+        template = WorkerTemplate(self.cluster, self.node_set)
 
-    async def _create_some(self, waiting: Iterator[Create], template: WorkerTemplate) -> None:
-        # One iterator for all: when one request is refused, the group ends, and the rest is not even tried.
-        for one in waiting:
+        async def make(one: Create) -> None:
             await self._claims(one.seat)
             await self._pod(template.pod(one.seat))
+
+        await _side_by_side(seats, make)
 
     async def _claims(self, one: Seat) -> None:
         if not self.node_set.spec.volume_claim_templates:
@@ -92,12 +88,12 @@ class Acting:
                 continue
 
     async def _pod(self, body: Json) -> None:
-        name, namespace = body["metadata"]["name"], self.node_set.metadata.namespace
-        try:
-            await self.context.cluster.create(PODS, body)
-        except AlreadyExists:
-            await self._reclaim(name, body["metadata"]["labels"])
-        self.expected.made(namespace, name)
+        name = body["metadata"]["name"]
+        with self.expected.making(self.node_set.metadata.namespace, name):
+            try:
+                await self.context.cluster.create(PODS, body)
+            except AlreadyExists:
+                await self._reclaim(name, body["metadata"]["labels"])
 
     async def _reclaim(self, name: str, wanted: Labels) -> None:
         """A pod of our name that the watch does not show: behind, or without its labels, or somebody else's."""
@@ -119,8 +115,7 @@ class Acting:
     async def _remove(self, removals: Collection[Remove]) -> None:
         allowed = [one for one in removals if not one.drained]
         allowed += await self._confirmed([one for one in removals if one.drained])
-        for one in allowed:
-            await self._delete(one)
+        await _side_by_side(allowed, self._delete)
 
     async def _confirmed(self, removals: Collection[Remove]) -> list[Remove]:
         """Those of which Slurm says, at this moment, that nothing runs there; one question for all of them."""
@@ -144,6 +139,23 @@ class Acting:
             # It changed since we looked: decide anew.
             return
         self.context.events.normal(CUSTOMS["NodeSet"], self.item, "WorkerRemoved", f"{meta.name}: {one.why}")
+
+
+async def _side_by_side(items: Collection[T], work: Callable[[T], Awaitable[None]]) -> None:
+    """Do something for each, some at a time. When one is refused the rest is not even tried."""
+
+    async def some() -> None:
+        for one in waiting:
+            await work(one)
+
+    waiting = iter(items)
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(_AT_ONCE, len(items))):
+                group.create_task(some())
+    except ExceptionGroup as errors:
+        # Many requests fail for one reason: the first error tells it.
+        raise _first(errors) from None
 
 
 def _first(errors: ExceptionGroup[Exception]) -> Exception:

@@ -7,6 +7,8 @@ worker that exists cannot be made twice, and what is never shown is forgotten in
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from penstock.operator.resources import Pod
 
@@ -20,9 +22,15 @@ class Expected:
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], float] = {}
 
-    def made(self, namespace: str, name: str) -> None:
-        """We made a worker."""
+    @contextmanager
+    def making(self, namespace: str, name: str) -> Iterator[None]:
+        """Expect a worker before it is asked for, for the watch may be faster than the answer; not if that fails."""
         self._made[namespace, name] = asyncio.get_running_loop().time()
+        try:
+            yield
+        except BaseException:
+            self._made.pop((namespace, name), None)
+            raise
 
     def shown(self, old: Pod | None, new: Pod | None) -> None:
         """Listen to the watch: what it has shown once is expected no more."""

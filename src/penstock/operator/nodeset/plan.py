@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import count, islice
 
 from penstock.operator.nodeset.snapshot import Snapshot, ordinal, seat_at, slurm_node
@@ -22,6 +23,8 @@ OURS = ("penstock: ", "slurm-operator: ")
 SCALE_IN = "penstock: scale-in"
 """Reason of a drain for scale-in, and our mark in the node's `extra`, where it outlives the pod's own last words."""
 _DELETION_COST = "nodeset.slinky.slurm.net/pod-deletion-cost"
+SHORT_LIFE = 10.0
+"""Seconds from the making of a worker before another may take its place."""
 BATCH = 500
 """Workers made in one look: enough to keep the API server busy, few enough to tell about progress."""
 
@@ -83,17 +86,29 @@ def plan(now: Snapshot) -> Plan:
     gone = {pod.metadata.name for pod, _ in leaving}
     staying = [pod for pod in now.there if pod.metadata.name not in gone]
     steps = [_step(now, pod, why) for pod, why in leaving]
-    ended = [Remove(pod, f"it has ended ({pod.status.phase})", drained=False) for pod in staying if pod.ended]
+    ended = [pod for pod in staying if pod.ended and _lived(now, pod)]
     missing, cluster = _missing(now), now.node_set.spec.controller_ref.name
     return Plan(
         create=[Create(one) for one in islice(missing, BATCH)],
         more=next(missing, None) is not None,
         drain=[step for step in steps if isinstance(step, Drain)],
         undrain=_given_back(now, staying),
-        remove=[*ended, *(step for step in steps if isinstance(step, Remove))],
+        remove=[*map(_replaced, ended), *(step for step in steps if isinstance(step, Remove))],
         wait=[step for step in steps if isinstance(step, Wait)],
         relabel=[pod for pod in staying if pod.metadata.labels.get(labels.CLUSTER) != cluster],
     )
+
+
+def _lived(now: Snapshot, pod: Pod) -> bool:
+    """One that ends as soon as it begins, for want of room say, is not made anew as fast as we can."""
+    made = pod.metadata.creation_timestamp
+    if now.moment is None or not made:
+        return True
+    return (now.moment - datetime.fromisoformat(made)).total_seconds() >= SHORT_LIFE
+
+
+def _replaced(pod: Pod) -> Remove:
+    return Remove(pod, f"it has ended ({pod.status.phase})", drained=False)
 
 
 def _leaving(now: Snapshot) -> Iterator[tuple[Pod, str]]:

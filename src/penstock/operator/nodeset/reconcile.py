@@ -9,7 +9,7 @@ from penstock.operator.context import Context, Outcome
 from penstock.operator.nodeset import machines
 from penstock.operator.nodeset.act import Acting
 from penstock.operator.nodeset.expected import FORGOTTEN_AFTER, Expected
-from penstock.operator.nodeset.plan import Plan, plan
+from penstock.operator.nodeset.plan import SHORT_LIFE, Plan, plan
 from penstock.operator.nodeset.report import available_in, conditions, counts
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.references import cluster_of, missing
@@ -64,6 +64,7 @@ class NodeSets:
             },
             slurm=known.nodes if known else None,
             slurm_trouble=trouble,
+            moment=context.now(),
             takers=takers,
             keepers=keepers,
         )
@@ -82,11 +83,12 @@ def _machines(
 
 def _told(context: Context, item: Custom, now: Snapshot, decided: Plan, *, degraded: Cause | None) -> Outcome:
     moment = context.now()
-    again = 0.0 if decided.more else available_in(now, moment)
-    if now.expected and again is None:
-        again = FORGOTTEN_AFTER
+    due = [0.0] if decided.more else []
+    due += [FORGOTTEN_AFTER] if now.expected else []
+    due += [SHORT_LIFE] if any(pod.ended for pod in now.there) else []
+    due += [seconds] if (seconds := available_in(now, moment)) is not None else []
     return Outcome(
         conditions=conditions(now, decided, degraded=degraded),
         status=counts(now, item.status, moment),
-        again=again,
+        again=min(due, default=None),
     )

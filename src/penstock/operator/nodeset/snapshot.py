@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from penstock.api.nodeset import NodeSet, ScalingMode
@@ -36,6 +37,8 @@ class Snapshot:
     """Machines that may take a worker, in DaemonSet mode."""
     keepers: AbstractSet[str] = frozenset()
     """Names of machines that may keep theirs."""
+    moment: datetime | None = None
+    """When it was taken."""
 
     @cached_property
     def there(self) -> list[Pod]:
@@ -45,7 +48,7 @@ class Snapshot:
     @cached_property
     def ready(self) -> list[Pod]:
         """Those of them that are ready. Found once: with thousands of workers each question counts."""
-        return [pod for pod in self.there if pod.ready_since is not None]
+        return [pod for pod in self.there if pod.ready_since is not None and not pod.ended]
 
     @cached_property
     def desired(self) -> int:
