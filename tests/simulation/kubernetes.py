@@ -1,0 +1,152 @@
+"""A model of Kubernetes over the store: scheduler and kubelet here, the controllers of workloads in `workloads`.
+
+What it does it does late, as the real ones do, and through the store's own doors. The garbage collector is the store's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from penstock.api.objects import Json
+from penstock.cluster.errors import NotFound
+from penstock.cluster.informer import Informer
+from penstock.cluster.port import Cluster
+from penstock.cluster.resources import Whole
+from penstock.operator.resources import MACHINES, PODS
+
+from .loop import clock
+from .workloads import Workloads
+
+WHOLE_PODS = PODS.reading(Whole)
+
+
+@dataclass(slots=True)
+class Delays:
+    """How slow Kubernetes is, in seconds. May be changed while it runs."""
+
+    schedule: float = 0.2
+    start: float = 1.0
+    stop: float = 0.5
+
+
+class Kubernetes:
+    """Brings pods to life, and lets them go."""
+
+    def __init__(self, store: Cluster) -> None:
+        self.delays = Delays()
+        self.on_ready: list[Callable[[Whole], None]] = []
+        self.on_leaving: list[Callable[[Whole], None]] = []
+        self.on_gone: list[Callable[[Whole], None]] = []
+        self.full = False
+        """No machine has room for another pod."""
+        self.pods: Informer[Whole] = Informer(store, WHOLE_PODS)
+        self._store = store
+        self._workloads = Workloads(store, self.pods)
+        self._machines: Informer[Whole] = Informer(store, MACHINES.reading(Whole))
+        self._lives: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self._placed = 0
+        self.pods.subscribe(self._pod)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            for work in (self._machines.run(), self.pods.run(), self._workloads.run()):
+                group.create_task(work)
+
+    def _pod(self, old: Whole | None, new: Whole | None) -> None:
+        if new is None:
+            assert old is not None
+            self._gone(old)
+            return
+        if new.metadata.uid not in self._lives and self._group is not None:
+            leaving = asyncio.Event()
+            life = self._group.create_task(self._live(new, leaving))
+            self._lives[new.metadata.uid] = (life, leaving)
+        if new.metadata.deletion_timestamp and not (old and old.metadata.deletion_timestamp):
+            self._lives[new.metadata.uid][1].set()
+            _tell(self.on_leaving, new)
+
+    def _gone(self, pod: Whole) -> None:
+        life, _ = self._lives.pop(pod.metadata.uid)
+        if not pod.metadata.deletion_timestamp:
+            _tell(self.on_leaving, pod)
+        _tell(self.on_gone, pod)
+        life.cancel()
+
+    async def _live(self, pod: Whole, leaving: asyncio.Event) -> None:
+        with suppress(NotFound):
+            if not await self._leaves_within(leaving, self.delays.schedule) and await self._bind(pod, leaving):
+                if not await self._leaves_within(leaving, self.delays.start):
+                    await self._ready(pod, "True")
+                    _tell(self.on_ready, pod)
+                await leaving.wait()
+            await self._end(pod)
+
+    async def _bind(self, pod: Whole, leaving: asyncio.Event) -> bool:
+        """Give the pod a machine; false when it is deleted before there is one."""
+        while (machine := self._machine_for(pod)) is None:
+            refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}
+            await self._tell_status(pod, {"phase": "Pending", "conditions": [refused]})
+            if await self._leaves_within(leaving, 1.0):
+                return False
+        await self._store.patch(
+            PODS, pod.metadata.name, {"spec": {"nodeName": machine}}, namespace=pod.metadata.namespace,
+            manager="kube-scheduler",
+        )  # fmt: skip
+        return True
+
+    def _machine_for(self, pod: Whole) -> str | None:
+        names = sorted(machine.metadata.name for machine in self._machines.all())
+        meant = _meant_for(pod.spec)
+        self._placed += 1
+        if self.full or not names or (meant and meant not in names):
+            return None
+        return meant or names[self._placed % len(names)]
+
+    async def _ready(self, pod: Whole, status: str) -> None:
+        since = clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+        conditions = [
+            {"type": "PodScheduled", "status": "True"},
+            {"type": "Ready", "status": status, "lastTransitionTime": since},
+        ]
+        await self._tell_status(pod, {"phase": "Running", "conditions": conditions})
+
+    async def _end(self, pod: Whole) -> None:
+        await self._ready(pod, "False")
+        await asyncio.sleep(self.delays.stop)
+        await self._store.delete(PODS, pod.metadata.name, namespace=pod.metadata.namespace, grace_seconds=0)
+
+    async def _tell_status(self, pod: Whole, status: Json) -> None:
+        meta = pod.metadata
+        await self._store.patch(
+            PODS, meta.name, {"status": status}, namespace=meta.namespace, subresource="status", manager="kubelet"
+        )
+
+    @staticmethod
+    async def _leaves_within(leaving: asyncio.Event, seconds: float) -> bool:
+        try:
+            await asyncio.wait_for(leaving.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+
+def _meant_for(spec: Json) -> str | None:
+    """The machine that a pod names, as those of a DaemonSet do."""
+    affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ) or {}
+    for term in affinity.get("nodeSelectorTerms") or []:
+        for one in term.get("matchFields") or []:
+            return str(one["values"][0])
+    return None
+
+
+def _tell(listeners: list[Callable[[Whole], None]], pod: Whole) -> None:
+    for listener in listeners:
+        listener(pod)

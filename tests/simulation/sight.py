@@ -1,0 +1,96 @@
+"""What somebody who looks on sees: every object of a simulated world, at once and without asking."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Iterator
+
+from penstock.api.objects import Json
+from penstock.cluster.informer import Informer
+from penstock.cluster.port import Cluster
+from penstock.operator.resources import CUSTOMS
+
+from .manifests import NAMESPACE, RESOURCES, Seen, whole
+
+
+class Sight:
+    """Informers of all resources."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._informers: dict[str, Informer[Seen]] = {kind: Informer(cluster, whole(kind)) for kind in RESOURCES}
+
+    async def run(self) -> None:
+        """Look on until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for informer in self._informers.values():
+                group.create_task(informer.run())
+
+    def get(self, kind: str, name: str) -> Seen | None:
+        """An object."""
+        return self._informers[kind].get(name, NAMESPACE)
+
+    def __call__(self, kind: str, name: str) -> Seen:
+        """An object that is there."""
+        found = self.get(kind, name)
+        assert found is not None, f"there is no {kind} {name}; but {[one.metadata.name for one in self.all(kind)]}"
+        return found
+
+    def all(self, kind: str) -> list[Seen]:
+        """All objects of a kind."""
+        return list(self._informers[kind].all())
+
+    def places(self, *without: str) -> set[tuple[str, str]]:
+        """Kind and name of all objects that are not about to go."""
+        return {
+            (kind, item.metadata.name)
+            for kind in RESOURCES
+            if kind not in without
+            for item in self.all(kind)
+            if not item.metadata.deletion_timestamp
+        }
+
+    def secret(self, name: str) -> dict[str, bytes]:
+        """The values of a Secret; none when there is none."""
+        found = self.get("Secret", name)
+        return {key: base64.b64decode(text) for key, text in (found.data if found else {}).items()}
+
+    def customs(self) -> Iterator[tuple[str, Seen]]:
+        """The objects of our kinds."""
+        for kind in CUSTOMS:
+            yield from ((kind, item) for item in self.all(kind))
+
+    def condition(self, kind: str, name: str, type_: str) -> Json:
+        """One condition of an object; an empty one when it has not been told."""
+        conditions = self(kind, name).status.get("conditions") or []
+        return next((one for one in conditions if one["type"] == type_), {})
+
+    def is_true(self, kind: str, name: str, type_: str) -> bool:
+        """Whether a condition holds, as of the newest edit."""
+        one = self.condition(kind, name, type_)
+        current = one.get("observedGeneration") == self(kind, name).metadata.generation
+        return current and one["status"] == "True"
+
+    def all_settled(self) -> bool:
+        """Whether every object of ours is Ready, and none is progressing or degraded."""
+        return all(
+            self.is_true(kind, item.metadata.name, "Ready")
+            and (kind != "Controller" or self.is_true(kind, item.metadata.name, "ConfigurationLive"))
+            and self.condition(kind, item.metadata.name, "Progressing")["status"] == "False"
+            and self.condition(kind, item.metadata.name, "Degraded")["status"] == "False"
+            for kind, item in self.customs()
+        )
+
+    def workers(self) -> list[Seen]:
+        """Worker pods, leaving ones included."""
+        pods = self.all("Pod")
+        return [pod for pod in pods if pod.metadata.labels.get("app.kubernetes.io/name") == "slurmd"]
+
+    def story(self) -> str:
+        """What our objects say of themselves, for those who wonder why a test failed."""
+        lines = [
+            f"{kind} {item.metadata.name}: "
+            + "; ".join(f"{one['type']}={one['status']} {one['message']}" for one in item.status.get("conditions", []))
+            for kind, item in self.customs()
+        ]
+        return "\n".join(lines)
