@@ -247,14 +247,12 @@ def test_drift_is_repaired_and_what_others_added_stays(small: World) -> None:
     small.until("statefulsets", lambda found: found["slurm-controller"]["spec"]["replicas"] == 1)
 
 
-@pytest.mark.xfail(reason="apply adds our port beside theirs, and the API server refuses two of one name")
 def test_the_number_of_a_port_is_put_back(small: World) -> None:
     change = [{"op": "replace", "path": "/spec/ports/0/port", "value": 9999}]
     small.patches("service/slurm-controller", change, "json")
     small.until("services", lambda found: _ports(found) == [6817], seconds=1)
 
 
-@pytest.mark.xfail(reason="the first object that is refused ends the look")
 def test_one_refused_object_does_not_keep_the_others_from_repair(small: World) -> None:
     change = [{"op": "replace", "path": "/spec/ports/0/port", "value": 9999}]
     small.patches("service/slurm-controller", change, "json")

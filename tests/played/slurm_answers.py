@@ -162,6 +162,7 @@ def _node(node: Node) -> dict[str, object]:
         "partitions": node.partitions,
         "reason": node.reason,
         "comment": node.comment,
+        "extra": node.extra,
     }
     return _BESIDES | told
 

@@ -49,6 +49,7 @@ class Node:
     state: tuple[str, ...] = ("IDLE", "DYNAMIC_NORM")
     reason: str = ""
     comment: str = ""
+    extra: str = ""
     features: tuple[str, ...] = ("compute",)
     active_features: tuple[str, ...] = ("compute",)
     partitions: tuple[str, ...] = ("compute",)
@@ -66,6 +67,7 @@ class Changes(TypedDict, total=False):
     state: tuple[str, ...]
     reason: str
     comment: str
+    extra: str
     features: tuple[str, ...]
     active_features: tuple[str, ...]
     partitions: tuple[str, ...]
@@ -148,6 +150,8 @@ class Model:
         plain: Changes = {}
         if "comment" in wanted:
             plain["comment"] = wanted["comment"]
+        if "extra" in wanted:
+            plain["extra"] = wanted["extra"]
         if "features" in wanted:
             plain["features"] = plain["active_features"] = tuple(wanted["features"])
         if "features_act" in wanted:

@@ -113,16 +113,16 @@ def test_a_reason_stands_as_long_as_the_drain(site: Site) -> None:
     assert site.ask(reasons) == [DRAIN["reason"], "another", kept]
 
 
-def test_comment_and_features_are_kept(site: Site) -> None:
+def test_comment_mark_and_features_are_kept(site: Site) -> None:
     async def changed(asking: Asking) -> tuple[object, ...]:
-        await asking.rest.update_nodes(["w2"], comment="hello", features=["compute", "a"])
+        await asking.rest.update_nodes(["w2"], comment="hello", extra="ours", features=["compute", "a"])
         node = await asking.rest.node("w2")
         with pytest.raises(SlurmRefused, match="Active features"):
             await asking.rest.update_nodes(["w2"], features=["compute"])
-        await asking.rest.update_nodes(["w2"], comment="", features=["compute"], features_act=["compute"])
-        return node.comment, node.features, node.active_features
+        await asking.rest.update_nodes(["w2"], comment="", extra="", features=["compute"], features_act=["compute"])
+        return node.comment, node.extra, node.features, node.active_features
 
-    assert site.ask(changed) == ("hello", ("compute", "a"), ("compute", "a"))
+    assert site.ask(changed) == ("hello", "ours", ("compute", "a"), ("compute", "a"))
 
 
 def test_one_unknown_name_changes_no_node_at_all(site: Site) -> None:

@@ -90,7 +90,7 @@ class SlurmRestd:
         if since - 1 >= self.slurm.updated:
             return Reply(304, b"")
         shown = [node.report() for node in self.slurm.nodes.values()]
-        told = _reply({"nodes": shown, "last_update": {"set": True, "number": self.slurm.updated}})
+        told = _reply({"nodes": shown, "last_update": {"set": True, "number": int(clock().timestamp())}})
         self.after()
         return told
 

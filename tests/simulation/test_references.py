@@ -51,12 +51,7 @@ REFERENCES: list[tuple[Place, set[Place]]] = [
 """Every object that is referred to, and by whom."""
 
 
-_SLURMDBD_FORGETS = pytest.mark.xfail(reason="render/accounting.py: no hash of the JWKS in slurmdbd's pod template")
-
-
-@pytest.mark.parametrize(
-    "what", [pytest.param(what, marks=_SLURMDBD_FORGETS if what == "jwks" else ()) for what in CHANGES]
-)
+@pytest.mark.parametrize("what", CHANGES)
 @simulated
 async def test_a_changed_reference_leads_to_the_right_objects(what: str) -> None:
     (kind, name), data, expected = CHANGES[what]

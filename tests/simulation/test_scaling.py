@@ -130,7 +130,6 @@ async def test_what_somebody_else_drained_stays_drained() -> None:
         assert "compute-2" in drained
 
 
-@pytest.mark.xfail(reason="operator/nodeset/act.py undrains on what Slurm said up to a second ago, or 30 s at rest")
 @simulated
 async def test_a_drain_that_somebody_takes_over_right_before_we_give_the_node_back_stays() -> None:
     async with cluster(replicas=4) as (here, _):

@@ -25,6 +25,10 @@ Listener = Callable[[T | None, T | None], None]
 """Told of each change: what was, what is; None for "not there". Runs inside the loop, so it only notes what to do."""
 
 
+_CUT = 3
+"""Failures that a watch counts for when it stood and was cut, however often: less than a second to wait."""
+
+
 class Informer(Generic[T]):
     """The objects of a resource as far as they are known here. Somebody has to `run` it."""
 
@@ -48,6 +52,8 @@ class Informer(Generic[T]):
         self._listeners: list[Listener[T]] = []
         self._since: str | None = None
         self._alive_at = float("-inf")
+        self._connected = False
+        """The present watch has come to stand."""
         self._outage = Outage(_LOG, resource.name)
 
     def get(self, name: str, namespace: str = "") -> T | None:
@@ -76,7 +82,7 @@ class Informer(Generic[T]):
         clock = asyncio.get_running_loop().time
         failures = 0
         while True:
-            began, since, asked = clock(), self._since, 0.0
+            began, since, asked, self._connected = clock(), self._since, 0.0, False
             try:
                 if since is None:
                     await self._list()
@@ -87,6 +93,9 @@ class Informer(Generic[T]):
             # A listing alone is no progress: history that is always gone already would have us list without end.
             moved = self._since not in {since, None} or clock() - began > self._backoff.longest
             failures = 0 if moved else failures + 1
+            if self._connected:
+                # The cluster took our watch: it is there, and a link that is cut is soon a new one.
+                failures = min(failures, _CUT)
             await asyncio.sleep(max(asked, self._backoff.delay(failures)))
 
     def _learn_from(self, error: ClusterError) -> float:
@@ -114,6 +123,7 @@ class Informer(Generic[T]):
         async with aclosing(self._cluster.watch(self.resource, self._where, since=since)) as events:
             async for event in events:
                 self._sign_of_life()
+                self._connected = True
                 self._outage.calm(after=self._backoff.longest)
                 self._take(event)
                 self._since = event.resource_version

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from penstock.api.controller import Controller
 from penstock.api.objects import Json
+from penstock.cluster.errors import ClusterError, Forbidden, Refused
 from penstock.cluster.port import Cluster
 from penstock.operator.caches import Caches
 from penstock.operator.conditions import Condition
 from penstock.operator.contents import Contents
 from penstock.operator.customs import Key
 from penstock.operator.events import Recorder
-from penstock.operator.owned import Owned
+from penstock.operator.owned import KindMissing, NameTaken, Owned
 from penstock.operator.reports import Reports
 from penstock.operator.resources import CUSTOMS, Custom
 from penstock.operator.slurm import IN_A_HURRY, Slurm
@@ -21,6 +22,9 @@ from penstock.operator.status import Now
 from penstock.operator.triggers import Look
 from penstock.render.inventory import Inventory
 from penstock.render.names import Domain
+
+MENDABLE = (Refused, Forbidden, NameTaken, KindMissing)
+"""What only a person can mend: it is told in the object's conditions, and tried again later and later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +61,19 @@ class Context:
     async def keep_only(self, kind: str, item: Custom, wanted: Sequence[Json], *, also: Sequence[Json] = ()) -> None:
         """Make the objects of an owner so, and delete those that it does not want any more.
 
-        `also` stays as it is, whether there or not.
+        `also` stays as it is, whether there or not. What is refused keeps the others from nothing; it is raised at the
+        end.
         """
+        refused: list[ClusterError] = []
         for body in wanted:
-            if await self.owned.keep(body):
-                note = f"{body['kind']} {body['metadata']['name']}"
-                self.events.normal(CUSTOMS[kind], item, "Applied", note)
+            try:
+                if await self.owned.keep(body):
+                    note = f"{body['kind']} {body['metadata']['name']}"
+                    self.events.normal(CUSTOMS[kind], item, "Applied", note)
+            except MENDABLE as error:
+                refused.append(error)
+        if refused:
+            raise refused[0]
         for place in await self.owned.prune(item.metadata.uid, [*wanted, *also]):
             self.events.normal(CUSTOMS[kind], item, "Deleted", f"{place[0]} {place[2]}: no longer asked for")
 

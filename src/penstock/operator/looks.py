@@ -11,20 +11,15 @@ from penstock.api.loginset import LoginSet
 from penstock.api.nodeset import NodeSet
 from penstock.api.restapi import RestApi
 from penstock.api.token import Token
-from penstock.cluster.errors import Forbidden, Refused
 from penstock.operator import accounting, controller, loginset, restapi, token
 from penstock.operator.conditions import Cause, Condition, broken
-from penstock.operator.context import Context, Outcome
+from penstock.operator.context import MENDABLE, Context, Outcome
 from penstock.operator.customs import Invalid, Key
 from penstock.operator.nodeset.reconcile import NodeSets
-from penstock.operator.owned import KindMissing, NameTaken
 from penstock.operator.resources import CUSTOMS, Custom
 from penstock.operator.slurm import SLURM
 from penstock.operator.status import Statuses
 from penstock.slurm.conf import ConfError
-
-_MENDABLE = (Refused, Forbidden, NameTaken, KindMissing, ConfError)
-"""What only a person can mend: it is told in the object's conditions, and tried again later and later."""
 
 
 class Looks:
@@ -50,7 +45,7 @@ class Looks:
             return None
         try:
             outcome = await self._reconcile(item, decoded)
-        except _MENDABLE as error:
+        except (*MENDABLE, ConfError) as error:
             await self._tell_trouble(key, item, Cause(type(error).__name__, str(error)))
             raise
         await self._statuses.write(key[0], item, outcome.conditions, **outcome.status)
@@ -81,13 +76,7 @@ class Looks:
         if not isinstance(found, Controller):
             slurm.forget(key)
             return None
-        again, news = await slurm.ask(found)
-        if news:
-            for other in [*self._context.caches.keys(namespace)]:
-                decoded = self._context.caches.decoded(other)
-                if isinstance(decoded, NodeSet) and decoded.spec.controller_ref.name == name:
-                    self._context.look(other, 0)
-        return again
+        return await slurm.ask(found)
 
     async def _tell_trouble(self, key: Key, item: Custom, cause: Cause) -> None:
         """Say what is wrong; what else the status says was true before and stays."""

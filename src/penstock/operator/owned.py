@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import msgspec
 
 from penstock.api.objects import Json
-from penstock.cluster.errors import ClusterError, Conflict, NotFound
+from penstock.cluster.errors import ClusterError, Conflict, NotFound, Refused
 from penstock.cluster.informer import Listener
 from penstock.cluster.port import Cluster, Preconditions
 from penstock.cluster.resources import Lean, Resource
-from penstock.operator.resources import CLAIMS, OWNED, SERVICE_MONITORS
+from penstock.operator.resources import CLAIMS, OWNED, SERVICE_MONITORS, SERVICES
 from penstock.operator.views import View
 
 Place = tuple[str, str, str]
@@ -81,9 +81,9 @@ class Owned:
 
     async def _apply(self, place: Place, live: Lean | None, body: Json) -> Lean:
         """By force only what is ours already: what somebody else wrote under that name is not ours to overwrite."""
-        ours = live is not None and bool(_owners(body) & {owner.uid for owner in live.metadata.owner_references})
+        ours = live is not None and _is_of(live, _owners(body))
         try:
-            result: Lean = await self._cluster.apply(OWNED[place[0]], body, force=ours)
+            return await self._applied_to(OWNED[place[0]], body, ours=ours)
         except Conflict as error:
             kind, namespace, name = place
             raise NameTaken(
@@ -94,7 +94,27 @@ class Owned:
             raise KindMissing(
                 f"the cluster has no {body['apiVersion']} {body['kind']}; install it, or do not ask for it"
             ) from error
-        return result
+
+    async def _applied_to(self, resource: Resource[Lean], body: Json, *, ours: bool) -> Lean:
+        try:
+            return await self._cluster.apply(resource, body, force=ours)
+        except Conflict:
+            if ours or not await self._is_ours_unseen(resource, body):
+                raise
+            return await self._applied_to(resource, body, ours=True)
+        except Refused:
+            if not (ours and resource.kind == SERVICES.kind):
+                raise
+            # Ports are told apart by their number: one that somebody changed would stay beside ours, with its name.
+            meta, ports = body["metadata"], {"spec": {"ports": body["spec"]["ports"]}}
+            await self._cluster.patch(resource, meta["name"], ports, namespace=meta["namespace"])
+            return await self._cluster.apply(resource, body, force=ours)
+
+    async def _is_ours_unseen(self, resource: Resource[Lean], body: Json) -> bool:
+        """Whether an object that the watch does not show, for want of its labels, is ours all the same."""
+        meta = body["metadata"]
+        there = await self._cluster.get(resource, meta["name"], meta["namespace"])
+        return _is_of(there, _owners(body))
 
     async def remove_unwatched(self, resource: Resource[Lean], namespace: str, name: str, *, owner: str) -> None:
         """Delete an object that no watch shows, if there is one of this owner; looked for once."""
@@ -173,6 +193,10 @@ def _refuse_foreign(place: Place, live: Lean, body: Json) -> None:
                 f'{kind} "{name}" in namespace "{namespace}" belongs to {owner.kind} "{owner.name}"; '
                 "rename one of the two"
             )
+
+
+def _is_of(item: Lean, owners: set[str]) -> bool:
+    return any(owner.uid in owners for owner in item.metadata.owner_references)
 
 
 def _owners(body: Json) -> set[str]:

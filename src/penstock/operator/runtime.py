@@ -86,8 +86,8 @@ class Operator:
             cluster=writer, caches=self.caches, contents=contents,
             owned=Owned(writer, [*self.caches.owned, self.caches.claims]),
             slurm=Slurm(
-                self.caches, contents, locate=locate or in_cluster(settings.domain), now=now, connect=connect,
-                tell=rehearsal,
+                self.caches, contents, look=self._look, now=now, connect=connect, tell=rehearsal,
+                locate=locate or in_cluster(settings.domain),
             ),
             events=self._events, reports=self._reports, domain=settings.domain, now=now, look=self._look,
         )  # fmt: skip

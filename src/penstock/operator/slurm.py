@@ -13,11 +13,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.api.controller import Controller
+from penstock.api.nodeset import NodeSet
 from penstock.api.restapi import RestApi
 from penstock.operator.caches import Caches
 from penstock.operator.contents import Contents
 from penstock.operator.customs import Key
 from penstock.operator.status import Now
+from penstock.operator.triggers import Look
 from penstock.render import names
 from penstock.render.names import Domain
 from penstock.slurm import hostlist, tokens
@@ -34,8 +36,8 @@ SLURM = "Slurm"
 AT_REST, IN_A_HURRY, AFTER_FAILURE = 30.0, 1.0, 5.0
 """Seconds between two questions."""
 _TOKEN_SECONDS = 900
-_SECOND, _WHOLE_AGAIN = 1.5, 300.0
-"""Seconds: one of Slurm's with some room, and after how many all nodes are asked for, changed or not."""
+_WHOLE_AGAIN = 300.0
+"""Seconds after which all nodes are asked for, changed or not."""
 
 Locate = Callable[[RestApi], str]
 """Where a slurmrestd is reached from here."""
@@ -49,23 +51,15 @@ class Known:
 
     nodes: Mapping[str, NodeReport]
     updated: int
-    """Slurm's time of the last change, in whole seconds."""
+    """Slurm's time of its answer: with it, it is asked what changed since."""
     at: float
     """The loop's time when Slurm was asked; what happened since is not in here."""
-    heard: float
-    """The loop's time when Slurm first named that change."""
     whole: float
     """The loop's time when Slurm last told all nodes."""
 
     def since(self, now: float) -> int:
-        """From when on to ask for changes; 0: for all nodes.
-
-        A change in the same second as the last one known bears the same time. So only an answer that was asked for
-        when that second was over is taken for all of it. And a clock that was set back must not silence Slurm for long.
-        """
-        if self.whole < self.heard + _SECOND or now >= self.whole + _WHOLE_AGAIN:
-            return 0
-        return self.updated + 1
+        """From when on to ask for changes; 0: for all nodes, in case that Slurm's clock was set back."""
+        return 0 if now >= self.whole + _WHOLE_AGAIN else self.updated
 
 
 @dataclass(slots=True)
@@ -85,6 +79,7 @@ class Slurm:
         caches: Caches,
         contents: Contents,
         *,
+        look: Look,
         locate: Locate,
         now: Now,
         connect: Connect = Transport,
@@ -92,6 +87,7 @@ class Slurm:
     ) -> None:
         self._caches = caches
         self._contents = contents
+        self._look = look
         self._locate = locate
         self._now = now
         self._connect = connect
@@ -141,25 +137,44 @@ class Slurm:
         client = await self.client(controller)
         await client.update_nodes(nodes, **changes)
 
-    async def ask(self, controller: Controller) -> tuple[float, bool]:
-        """Ask for all nodes, if they changed. Tells when to ask again, and whether there is news."""
-        key = slurm_key(controller)
+    async def ask(self, controller: Controller) -> float:
+        """Ask for all nodes, if they changed, and have those look who mind. Tells in how many seconds to ask again."""
+        key, before = slurm_key(controller), self.nodes(controller)
         asked_at = asyncio.get_running_loop().time()
-        before = self._known.get(key)
         try:
             client = await self.client(controller)
             answer = await client.nodes(since=before.since(asked_at) if before else 0)
         except SlurmError as error:
-            return (AFTER_FAILURE if key in self._links else AT_REST), self._lost(key, str(error))
+            self._lost(key, str(error))
+            if before is not None:
+                self._tell_news(controller)
+            return AFTER_FAILURE if key in self._links else AT_REST
         self._troubles.pop(key, None)
-        if answer is None and before is not None:
+        if answer is not None:
+            self._known[key] = Known(answer.nodes, answer.updated, asked_at, whole=asked_at)
+        elif before is not None:
             self._known[key] = replace(before, at=asked_at)
-        elif answer is not None:
-            same = before is not None and before.updated == answer.updated
-            heard = before.heard if before and same else asyncio.get_running_loop().time()
-            self._known[key] = Known(answer.nodes, answer.updated, asked_at, heard, whole=asked_at)
-        news = before is None or before.nodes != self._known[key].nodes
-        return (IN_A_HURRY if self._waiting.get(key) else AT_REST), news
+        if before is None or before.nodes != self._known[key].nodes:
+            self._tell_news(controller)
+        return IN_A_HURRY if self._waiting.get(key) else AT_REST
+
+    async def ask_anew(self, controller: Controller) -> None:
+        """Ask, unless that was done a moment ago: for decisions that what is half a minute old would make badly."""
+        known = self.nodes(controller)
+        if known is not None and asyncio.get_running_loop().time() - known.at > IN_A_HURRY:
+            await self.ask(controller)
+
+    async def nodes_now(self, controller: Controller) -> Mapping[str, NodeReport]:
+        """All nodes at this very moment; `SlurmError` when Slurm does not say."""
+        answer = await (await self.client(controller)).nodes()
+        return answer.nodes if answer else {}
+
+    def _tell_news(self, controller: Controller) -> None:
+        meta = controller.metadata
+        for key in [*self._caches.keys(meta.namespace)]:
+            decoded = self._caches.decoded(key)
+            if isinstance(decoded, NodeSet) and decoded.spec.controller_ref.name == meta.name:
+                self._look(key, 0)
 
     async def missing_partitions(
         self, controller: Controller, wanted: frozenset[str], *, of: str
@@ -186,11 +201,11 @@ class Slurm:
             shelf.pop(key, None)
         self._waiting.pop(key, None)
 
-    def _lost(self, key: Key, trouble: str) -> bool:
+    def _lost(self, key: Key, trouble: str) -> None:
         if self._troubles.get(key) != trouble:
             _LOG.warning("Slurm of Controller %s/%s: %s", key[1], key[2], trouble)
         self._troubles[key] = trouble
-        return self._known.pop(key, None) is not None
+        self._known.pop(key, None)
 
     def _rest_api(self, controller: Controller) -> RestApi | None:
         """Of several the one that is there longest: they all lead to the same slurmctld."""

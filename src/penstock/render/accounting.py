@@ -79,6 +79,7 @@ def _hashes(accounting: Accounting, references: References, files: Mapping[str, 
     return {
         labels.SLURM_KEY_HASH: labels.key_digest(references.secret_value(namespace, spec.slurm_key_ref)),
         labels.JWT_KEY_HASH: labels.key_digest(references.secret_value(namespace, spec.jwt_key)),
+        labels.JWKS_HASH: labels.key_digest(references.config_map_value(namespace, spec.jwks_key_ref)),
         labels.SLURMDBD_CONFIG_HASH: labels.digest(files),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.api.objects import Json, LocalObjectReference
+from penstock.api.objects import Json
 from penstock.api.schema import encode
 from penstock.render import labels, names, pods, reconfigure, shared_root
 from penstock.render.contract import V25_11
@@ -106,8 +106,9 @@ def _pod_metadata(cluster: Cluster) -> Json:
         labels.DEFAULT_CONTAINER: _APP,
         labels.SLURM_KEY_HASH: labels.key_digest(known.secret_value(cluster.namespace, controller.spec.slurm_key_ref)),
         labels.JWT_KEY_HASH: labels.key_digest(known.secret_value(cluster.namespace, controller.spec.jwt_key)),
-        labels.JWKS_HASH: _jwks_digest(cluster),
-        labels.SLURM_CONFIG_HASH: None if in_place else labels.digest(configuration(cluster)),
+        # Public keys are keys too: the guard leaves them alone while slurmctld runs.
+        labels.JWKS_HASH: labels.key_digest(known.config_map_value(cluster.namespace, controller.spec.jwks_key_ref)),
+        labels.SLURM_CONFIG_HASH: None if in_place else labels.digest(directory(cluster)),
     }
     own = labels.component(_APP, controller)
     if controller.spec.replicas == 1:
@@ -117,16 +118,6 @@ def _pod_metadata(cluster: Cluster) -> Json:
         "", controller, layers=[controller.spec.template.metadata], labels=own, annotations=annotations, owners=[]
     )
     return {"labels": body["labels"], "annotations": body["annotations"]}
-
-
-def _jwks_digest(cluster: Cluster) -> str | None:
-    """Public keys are keys too: the guard leaves them alone while slurmctld runs."""
-    reference = cluster.controller.spec.jwks_key_ref
-    known = (
-        cluster.references.config_map(cluster.namespace, LocalObjectReference(reference.name)) if reference else None
-    )
-    keys = known.get(reference.key) if known and reference else None
-    return None if keys is None else labels.key_digest(keys.encode())
 
 
 def _pod(cluster: Cluster) -> Json:

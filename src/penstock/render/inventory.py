@@ -13,7 +13,7 @@ from penstock.api.controller import Controller
 from penstock.api.kinds import Kind
 from penstock.api.loginset import LoginSet
 from penstock.api.nodeset import NodeSet
-from penstock.api.objects import LocalObjectReference, ObjectMeta, SecretKeySelector
+from penstock.api.objects import ConfigMapKeySelector, LocalObjectReference, ObjectMeta, SecretKeySelector
 from penstock.api.restapi import RestApi
 from penstock.api.token import Token
 from penstock.render.contract import ImageContract, SlurmVersion, contract_of, version_of
@@ -37,6 +37,10 @@ class References:
     def config_map(self, namespace: str, reference: LocalObjectReference) -> Mapping[str, str] | None:
         """The files of a ConfigMap, if known."""
         return self.config_maps.get((namespace, reference.name))
+
+    def config_map_value(self, namespace: str, selector: ConfigMapKeySelector | None) -> str | None:
+        """One value of a ConfigMap, if known."""
+        return self.config_maps.get((namespace, selector.name), {}).get(selector.key) if selector else None
 
     def secret_value(self, namespace: str, selector: SecretKeySelector | None) -> bytes | None:
         """One value of a Secret, if known."""

@@ -92,9 +92,10 @@ def digest(parts: Mapping[str, str | bytes]) -> str:
     return hashlib.sha256(joined).hexdigest()
 
 
-def key_digest(key: bytes | None) -> str | None:
+def key_digest(key: bytes | str | None) -> str | None:
     """SHA-256 of one key, if it is known."""
-    return None if key is None else hashlib.sha256(key).hexdigest()
+    raw = key.encode() if isinstance(key, str) else key
+    return None if raw is None else hashlib.sha256(raw).hexdigest()
 
 
 def _inherited(entries: Labels) -> Labels:

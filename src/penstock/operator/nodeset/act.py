@@ -14,7 +14,7 @@ from penstock.cluster.errors import AlreadyExists, Conflict, NotFound
 from penstock.cluster.port import Preconditions
 from penstock.operator.context import Context
 from penstock.operator.nodeset.expected import Expected
-from penstock.operator.nodeset.plan import SCALE_IN, Create, Plan, Remove
+from penstock.operator.nodeset.plan import SCALE_IN, Create, Plan, Remove, is_our_drain
 from penstock.operator.nodeset.snapshot import claim_names, slurm_node
 from penstock.operator.nodeset.templates import WorkerTemplate
 from penstock.operator.owned import NameTaken
@@ -23,6 +23,7 @@ from penstock.render import labels
 from penstock.render.claims import claims
 from penstock.render.inventory import Cluster
 from penstock.render.seat import Seat
+from penstock.slurm import hostlist
 from penstock.slurm.rest.errors import SlurmError
 from penstock.slurm.rest.messages import NodeReport
 
@@ -46,12 +47,24 @@ class Acting:
 
     async def act(self, plan: Plan) -> None:
         """Do all of it: give back and drain before anything goes, so that Slurm is never surprised."""
-        await self._tell_slurm(plan.undrain, state=["UNDRAIN"], extra="")
+        await self._give_back(plan.undrain)
         await self._tell_slurm([one.node for one in plan.drain], state=["DRAIN"], reason=SCALE_IN, extra=SCALE_IN)
         await self._create(plan.create)
         for pod in plan.relabel:
             await self._relabel(pod.metadata.name, {labels.CLUSTER: self.node_set.spec.controller_ref.name})
         await self._remove(plan.remove)
+
+    async def _give_back(self, nodes: Collection[str]) -> None:
+        """Undrain, after one more look: somebody may have made the drain their own a moment ago."""
+        if not nodes:
+            return
+        try:
+            known = await self.context.slurm.nodes_now(self.cluster.controller)
+        except SlurmError as error:
+            self.troubles.append(str(error))
+            return
+        still_ours = [name for name in nodes if name in known and is_our_drain(known[name])]
+        await self._tell_slurm(still_ours, state=["UNDRAIN"], extra="")
 
     async def _tell_slurm(self, nodes: Collection[str], **changes: object) -> None:
         if not nodes:
@@ -72,6 +85,8 @@ class Acting:
             await self._pod(template.pod(one.seat))
 
         await _side_by_side(seats, make)
+        names = hostlist.compress(one.seat.pod_name or "" for one in seats)
+        self.context.events.normal(CUSTOMS["NodeSet"], self.item, "WorkersMade", f"{len(seats)}: {names}")
 
     async def _claims(self, one: Seat) -> None:
         if not self.node_set.spec.volume_claim_templates:
@@ -122,12 +137,10 @@ class Acting:
         if not removals:
             return []
         try:
-            client = await self.context.slurm.client(self.cluster.controller)
-            answer = await client.nodes()
+            known = await self.context.slurm.nodes_now(self.cluster.controller)
         except SlurmError as error:
             self.troubles.append(str(error))
             return []
-        known = answer.nodes if answer else {}
         return [one for one in removals if _may_go(one, known.get(slurm_node(self.node_set, one.pod)))]
 
     async def _delete(self, one: Remove) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count, islice
 
 from penstock.operator.nodeset.snapshot import Snapshot, ordinal, seat_at, slurm_node
@@ -23,6 +23,8 @@ OURS = ("penstock: ", "slurm-operator: ")
 SCALE_IN = "penstock: scale-in"
 """Reason of a drain for scale-in, and our mark in the node's `extra`, where it outlives the pod's own last words."""
 _DELETION_COST = "nodeset.slinky.slurm.net/pod-deletion-cost"
+_REGISTERS_IN = 30
+"""Seconds in which slurmd tells slurmctld that it is there."""
 SHORT_LIFE = 10.0
 """Seconds from the making of a worker before another may take its place."""
 BATCH = 500
@@ -191,8 +193,20 @@ def _given_back(now: Snapshot, staying: Iterable[Pod]) -> list[str]:
     # One that ended with its machine may be called ready for ever.
     able = (pod for pod in staying if pod.ready_since is not None and not pod.ended)
     nodes = (now.slurm.get(slurm_node(now.node_set, pod)) for pod in able)
-    drained = (one for one in nodes if one and one.condition.drain)
-    return [one.name for one in drained if one.extra == SCALE_IN and one.reason.startswith(OURS)]
+    return [one.name for one in nodes if one and is_our_drain(one)]
+
+
+def is_our_drain(node: NodeReport) -> bool:
+    """Whether a node drains because of us alone."""
+    return node.condition.drain and node.extra == SCALE_IN and node.reason.startswith(OURS)
+
+
+def registering(now: Snapshot) -> bool:
+    """Whether a worker got ready a moment ago and Slurm does not know it yet; it will in a moment."""
+    if now.slurm is None or now.moment is None:
+        return False
+    fresh = (now.moment - timedelta(seconds=_REGISTERS_IN)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return any((pod.ready_since or "") > fresh and now.report(pod) is None for pod in now.ready)
 
 
 def _missing(now: Snapshot) -> Iterator[Seat]:

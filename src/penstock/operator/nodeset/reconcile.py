@@ -9,7 +9,7 @@ from penstock.operator.context import Context, Outcome
 from penstock.operator.nodeset import machines
 from penstock.operator.nodeset.act import Acting
 from penstock.operator.nodeset.expected import FORGOTTEN_AFTER, Expected
-from penstock.operator.nodeset.plan import SHORT_LIFE, Plan, plan
+from penstock.operator.nodeset.plan import SHORT_LIFE, Plan, plan, registering
 from penstock.operator.nodeset.report import available_in, conditions, counts
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.references import cluster_of, missing
@@ -31,6 +31,10 @@ class NodeSets:
         inventory = await context.inventory(node_set.metadata.namespace)
         waits, cluster = missing(inventory, node_set), cluster_of(inventory, node_set)
         now = self._observe(context, node_set, cluster)
+        if cluster is not None and len(now.there) > now.desired:
+            # Who leaves is chosen by who is idle, and that changes fast.
+            await context.slurm.ask_anew(cluster.controller)
+            now = self._observe(context, node_set, cluster)
         if waits is not None or cluster is None:
             # What is there stays: without its Controller nobody can say whether a worker may go.
             return _told(context, item, now, Plan(), degraded=waits)
@@ -44,7 +48,7 @@ class NodeSets:
         )  # fmt: skip
         await acting.act(decided)
         trouble = Cause("SlurmUnknown", acting.troubles[0]) if acting.troubles else None
-        waiting = bool(decided.wait or decided.drain or decided.undrain)
+        waiting = bool(decided.wait or decided.drain or decided.undrain or registering(now))
         key = ("NodeSet", node_set.metadata.namespace, node_set.metadata.name)
         context.wait_for_slurm(cluster.controller, key, waiting=waiting)
         return _told(context, item, now, decided, degraded=trouble)
