@@ -176,6 +176,13 @@ def test_history_that_is_always_gone_does_not_make_us_list_without_pause() -> No
     assert observed.waits[1::2] == pytest.approx([1, 2, 4, 8])
 
 
+def test_a_watch_that_stood_and_is_cut_again_and_again_is_never_away_for_long() -> None:
+    """A proxy that ends streams after some seconds must not make us blind for half a minute each time."""
+    cuts = [watches(9, bookmark(9), 0.5, Unreachable("cut")) for _ in range(7)]
+    observed = Observed(lists(version=9), *cuts).play()
+    assert observed.waits[1:] == pytest.approx([1.5, 2.5, 4.5, 4.5, 4.5, 4.5])
+
+
 def test_a_long_quiet_watch_is_resumed_at_once() -> None:
     """Without bookmarks nothing tells of progress but time."""
     observed = Observed(lists(version=9), *[watches(9, 300.0)] * 3).play()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from penstock.cluster.errors import ClusterError
 from penstock.cluster.kube import Connection, KubeCluster, find
-from penstock.cluster.leader import Election
+from penstock.cluster.leader import Election, Terms
 from penstock.cluster.metered import Metered
 from penstock.operator.health import serving
 from penstock.operator.metrics import Metrics
@@ -24,6 +24,7 @@ from penstock.operator.runtime import Operator, Settings
 from penstock.operator.slurm import Locate
 from penstock.render.names import Domain
 
+_LOG = logging.getLogger(__name__)
 _LEASE = "penstock-operator"
 _EXAMPLES = """\
 examples:
@@ -72,15 +73,19 @@ async def _operate(arguments: argparse.Namespace, connection: Connection) -> Non
         def election(on_lost: Callable[[], None]) -> Election:
             namespace = arguments.leader_elect_namespace or connection.namespace
             return Election(
-                Metered(lease, metrics.called), name=_LEASE, namespace=namespace, identity=_identity(), on_lost=on_lost
-            )
+                Metered(lease, metrics.called), name=_LEASE, namespace=namespace, identity=_identity(),
+                on_lost=on_lost, terms=_terms(arguments.lease_duration),
+            )  # fmt: skip
 
         operator = Operator(
             cluster, _settings(arguments), election=election if arguments.leader_elect else None,
             locate=_locate(arguments), metrics=metrics,
         )  # fmt: skip
         for address in dict.fromkeys(filter(None, (arguments.health_address, arguments.metrics_address))):
-            await stack.enter_async_context(serving(address, ready=lambda: operator.trouble, metrics=metrics.page))
+            port = await stack.enter_async_context(
+                serving(address, ready=lambda: operator.trouble, metrics=metrics.page)
+            )
+            _LOG.info("health and metrics at %s:%d", address.rpartition(":")[0], port)
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, operator.stop)
         await operator.run()
@@ -103,9 +108,20 @@ def _locate(arguments: argparse.Namespace) -> Locate | None:
     )
 
 
+def _terms(duration: int) -> Terms:
+    """The holder stops writing when two thirds of a lease are over, and renews it often enough for that never to be."""
+    return Terms(duration=duration, margin=duration / 3, interval=duration / 7.5)
+
+
 def _identity() -> str:
     """Nobody else's, not even ours before a restart."""
     return f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4()}"
+
+
+def _lease_seconds(text: str) -> int:
+    if not text.isdecimal() or not 2 <= int(text) <= 3600:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of seconds from 2 to 3600")
+    return int(text)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -130,6 +146,13 @@ def _parser() -> argparse.ArgumentParser:
     how.add_argument("--dry-run", action="store_true", help="print what it would do now, change nothing, and end")
     how.add_argument("--leader-elect", action="store_true", help="of several operators let only one write")
     how.add_argument("--leader-elect-namespace", metavar="NAME", help="namespace of the lease (default: our own)")
+    how.add_argument(
+        "--lease-duration",
+        type=_lease_seconds,
+        default=15,
+        metavar="SECONDS",
+        help="after so long without a sign of the leader another one takes over (default: %(default)s)",
+    )
     how.add_argument("--workers", type=int, default=4, help="objects worked on at a time (default: %(default)s)")
     how.add_argument("--health-address", metavar="HOST:PORT", help="serve /livez and /readyz here")
     how.add_argument("--metrics-address", metavar="HOST:PORT", help="serve /metrics here")
