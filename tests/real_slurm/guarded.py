@@ -10,7 +10,7 @@ import select
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,8 +119,15 @@ def new_place(directory: Path) -> Place:
 
 
 @contextmanager
-def pod(root: Path, place: Place, *, verb: str = "watch", start_seconds: int = 60) -> Iterator[Pod]:
-    """Run the pod until the end of the block."""
+def pod(
+    root: Path,
+    place: Place,
+    *,
+    verb: str = "watch",
+    start_seconds: int = 60,
+    adapt: Callable[[dict[str, Any]], dict[str, Any]] = lambda wanted: wanted,
+) -> Iterator[Pod]:
+    """Run the pod until the end of the block; `adapt` may change what its machine is."""
     require_means()
     log = place.directory / "logs/reconfigure.log"
     log.unlink(missing_ok=True)
@@ -129,7 +136,7 @@ def pod(root: Path, place: Place, *, verb: str = "watch", start_seconds: int = 6
     command = ["unshare", *NAMESPACES, sys.executable, "-S", "-m", "tests.real_slurm.machine"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as machine:
         try:
-            begin(machine, request(root, place, verb, start_seconds))
+            begin(machine, adapt(request(root, place, verb, start_seconds)))
             yield Pod(place, _child(machine.pid), reading)
         finally:
             machine.kill()  # pid 1 of the namespaces goes with it, and everything inside

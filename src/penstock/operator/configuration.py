@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.operator.conditions import Condition
 from penstock.render.reconfigure import Report, Verdict
@@ -15,6 +15,8 @@ from penstock.render.reconfigure import Report, Verdict
 TOUCHED = "penstock/configuration"
 """Annotation of slurmctld's pods: with a change of it kubelet looks at the pod's volumes at once, not in a minute."""
 
+_SHOWN = 200
+"""Characters of a line that are worth showing."""
 _VALID, _LIVE = "ConfigurationValid", "ConfigurationLive"
 
 
@@ -30,13 +32,16 @@ class Findings:
     """Partitions that slurmctld does not run though it should; None when it could not be asked."""
     unasked: str = ""
     """Why it could not."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The configuration itself, to show people the line that Slurm means."""
 
 
 def conditions(found: Findings) -> list[Condition]:
     """ConfigurationValid and ConfigurationLive."""
     refused = [one for one in _about(found) if one.verdict is not Verdict.LIVE]
     if refused:
-        words = f"Slurm refused the configuration, and the one before goes on running: {refused[0].words}"
+        said = located(refused[0].words, found.files)
+        words = f"Slurm refused the configuration, and the one before goes on running: {said}"
         return [Condition(_VALID, False, "Refused", words), Condition(_LIVE, False, "Refused", words)]
     if not found.reports or len(_about(found)) < len(found.reports):
         waits = "Slurm has not judged this configuration yet."
@@ -57,6 +62,20 @@ def _live(found: Findings) -> Condition:
         names = ", ".join(sorted(found.missing_partitions))
         return Condition(_LIVE, False, "NotRunning", f"slurmctld was reconfigured but does not run partition {names}.")
     return Condition(_LIVE, True, "ReadBack", "slurmctld runs the configuration; its partitions were read back.")
+
+
+def located(words: str, files: Mapping[str, str]) -> str:
+    """Slurm's words, with file and line where Slurm names only the key or the value that it stumbled over."""
+    match = re.search(r"unrecognized key: (?P<key>\w+)|Bad value \"(?P<value>[^\"]*)\" for (?P<of>\w+)", words)
+    if match is None or re.search(r"\bline \d", words):
+        return words
+    key, value = match["key"] or match["of"], match["value"] or ""
+    pattern = re.compile(rf"(?i)(^|\s){re.escape(key)}\s*=\s*{re.escape(value)}")
+    for name, text in sorted(files.items()):
+        for number, line in enumerate(text.splitlines(), start=1):
+            if name.endswith(".conf") and pattern.search(line.partition("#")[0]):
+                return f"{words} (/etc/slurm/{name} line {number}: {line.strip()[:_SHOWN]})"
+    return words
 
 
 def partitions_in(files: Mapping[str, str]) -> frozenset[str]:

@@ -63,11 +63,11 @@ async def _configuration(context: Context, cluster: Cluster, pods: Sequence[Pod]
         await _touch(context, pods, wanted)
     reports = [context.reports.of(pod) for pod in pods]
     if any(one is None or one.fingerprint != wanted for one in reports):
-        return Findings(wanted=wanted, reports=reports)
+        return Findings(wanted=wanted, reports=reports, files=files)
     gone, unasked = await context.slurm.missing_partitions(
         cluster.controller, configuration.partitions_in(files), of=wanted
     )
-    return Findings(wanted=wanted, reports=reports, missing_partitions=gone, unasked=unasked)
+    return Findings(wanted=wanted, reports=reports, missing_partitions=gone, unasked=unasked, files=files)
 
 
 async def _touch(context: Context, pods: Iterable[Pod], wanted: str) -> None:

@@ -74,7 +74,7 @@ class Looks:
         _, namespace, name = key
         slurm, found = self._context.slurm, self._context.caches.decoded(("Controller", namespace, name))
         if not isinstance(found, Controller):
-            slurm.forget(key)
+            await slurm.forget(key)
             return None
         return await slurm.ask(found)
 

@@ -82,13 +82,14 @@ class Operator:
         self._events = Recorder(writer, instance=settings.instance, now=now)
         self._reports = Reports(cluster, self.caches, self._look)
         contents = Contents(cluster, self.caches.config_maps, self.caches.secrets)
+        self._slurm = Slurm(
+            self.caches, contents, look=self._look, now=now, connect=connect, tell=rehearsal,
+            locate=locate or in_cluster(settings.domain),
+        )  # fmt: skip
         context = Context(
             cluster=writer, caches=self.caches, contents=contents,
             owned=Owned(writer, [*self.caches.owned, self.caches.claims]),
-            slurm=Slurm(
-                self.caches, contents, look=self._look, now=now, connect=connect, tell=rehearsal,
-                locate=locate or in_cluster(settings.domain),
-            ),
+            slurm=self._slurm,
             events=self._events, reports=self._reports, domain=settings.domain, now=now, look=self._look,
         )  # fmt: skip
         self._looks = Looks(context, Statuses(writer, now))
@@ -98,6 +99,12 @@ class Operator:
 
     async def run(self) -> None:
         """Work until stopped; then finish what is in hand and give the lease back."""
+        try:
+            await self._run()
+        finally:
+            await self._slurm.close()
+
+    async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(informer.run()) for view in self.caches.views for informer in view.informers]
             tasks.append(group.create_task(self._events.run()))

@@ -68,6 +68,7 @@ class _Link:
 
     url: str
     key: bytes
+    transport: Transport
     client: SlurmRest
 
 
@@ -126,8 +127,20 @@ class Slurm:
         url, place = self._locate(rest_api), slurm_key(controller)
         link = self._links.get(place)
         if link is None or (link.url, link.key) != (url, key):
-            link = self._links[place] = _Link(url, key, SlurmRest(self._connect(url), token=self._tokens(key)))
+            await self._close(place)
+            transport = self._connect(url)
+            link = _Link(url, key, transport, SlurmRest(transport, token=self._tokens(key)))
+            self._links[place] = link
         return link.client
+
+    async def close(self) -> None:
+        """End every connection."""
+        for key in [*self._links]:
+            await self._close(key)
+
+    async def _close(self, key: Key) -> None:
+        if (link := self._links.pop(key, None)) is not None:
+            await link.transport.close()
 
     async def change(self, controller: Controller, nodes: Collection[str], **changes: object) -> None:
         """Change nodes, all in one request."""
@@ -195,9 +208,10 @@ class Slurm:
             self._read_back[key] = of
         return gone, ""
 
-    def forget(self, key: Key) -> None:
+    async def forget(self, key: Key) -> None:
         """A Controller is gone."""
-        for shelf in (self._links, self._known, self._troubles, self._read_back):
+        await self._close(key)
+        for shelf in (self._known, self._troubles, self._read_back):
             shelf.pop(key, None)
         self._waiting.pop(key, None)
 
