@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -54,6 +55,17 @@ async def paged_list(cluster: KubeCluster, namespace: str) -> float:
         token = page.continue_token
         if not token:
             return time.perf_counter() - began
+
+
+async def list_program(kubeconfig: Path, namespace: str) -> float:
+    """Seconds for a program that reads all pods once, page by page, and does nothing else."""
+    began = time.perf_counter()
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, str(Path(__file__).with_name("raw_list.py")), str(kubeconfig), namespace
+    )
+    if await program.wait():
+        raise RuntimeError("the bare list failed; it said why above")
+    return time.perf_counter() - began
 
 
 async def _grow(kubeconfig: Path, counts: Tally, bodies: list[Json], size: int, connections: int) -> Step:

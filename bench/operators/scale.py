@@ -149,7 +149,10 @@ async def _rest(scene: Scene, subject: Subject, others: Counter[str]) -> None:
 async def _cold_start(scene: Scene) -> None:
     """Start with all pods there, and with one thing to do: the first pass is done when it is."""
     plan, counts, pods = scene.plan, scene.counts, scene.plan.pods[-1]
-    raw = min([await bare.paged_list(scene.world.cluster, NAMESPACE) for _ in range(3)])
+    raw = min([await bare.list_program(scene.world.kubeconfig, NAMESPACE) for _ in range(3)])
+    inside = min([await bare.paged_list(scene.world.cluster, NAMESPACE) for _ in range(3)])
+    scene.report.add(f"a program that lists {pods} pods", raw)
+    scene.report.add(f"of that, the list itself, of {pods} pods", inside)
     say(f"the operator starts with {pods} pods there")
     await scene.scale(pods + 1)
     with scene.operator() as subject:
