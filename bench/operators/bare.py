@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from kube.fake.api import connect
 from operators.report import say
@@ -16,6 +17,8 @@ from operators.world import World, bare_pods
 from penstock.api.objects import Json
 from penstock.cluster.kube import KubeCluster
 from penstock.cluster.port import Selection
+
+T = TypeVar("T")
 
 _PAGE = 500
 
@@ -31,9 +34,8 @@ class Step:
     """Seconds until the last pod was ready."""
 
 
-async def steps(world: World, sizes: list[int], connections: int) -> list[Step]:
+async def steps(world: World, sizes: list[int], connections: int, *, namespace: str) -> list[Step]:
     """Grow through the sizes in a namespace of its own, then take it all back."""
-    namespace = "bare"
     await world.add_namespace(namespace)
     bodies = bare_pods(namespace, sizes[-1])
     done = []
@@ -41,10 +43,21 @@ async def steps(world: World, sizes: list[int], connections: int) -> list[Step]:
         for before, size in zip([0, *sizes], sizes, strict=False):
             done.append(await _grow(world.kubeconfig, counts, bodies[before:size], size, connections))
             say(f"the bare loop has made {size} pods, and they are ready; {done[-1].created:.2f} s for the step")
-        say(f"the bare loop takes its {sizes[-1]} pods back")
-        await _delete(world.kubeconfig, namespace, bodies, connections)
-        await counts.until(lambda: counts.pods == 0)
+        await take_back(world, counts, namespace, [body["metadata"]["name"] for body in bodies], connections)
     return done
+
+
+def mean(before: list[Step], after: list[Step]) -> list[Step]:
+    """What lies between two runs: a machine is never as fast twice."""
+    pairs = zip(before, after, strict=True)
+    return [Step(a.pods, (a.created + b.created) / 2, (a.ready + b.ready) / 2) for a, b in pairs]
+
+
+async def take_back(world: World, counts: Tally, namespace: str, names: list[str], connections: int) -> None:
+    """Delete pods and wait until they are gone."""
+    say(f"{len(names)} pods are taken back")
+    await _delete(world.kubeconfig, namespace, names, connections)
+    await counts.until(lambda: counts.pods == 0)
 
 
 async def paged_list(cluster: KubeCluster, namespace: str) -> float:
@@ -80,21 +93,21 @@ async def _grow(kubeconfig: Path, counts: Tally, bodies: list[Json], size: int, 
     return Step(size, created, await counts.until(lambda: counts.ready == size) - began)
 
 
-async def _delete(kubeconfig: Path, namespace: str, bodies: list[Json], connections: int) -> None:
+async def _delete(kubeconfig: Path, namespace: str, names: list[str], connections: int) -> None:
     async with connect(kubeconfig, connections) as api:
 
-        async def delete(body: Json) -> None:
-            path = f"/api/v1/namespaces/{namespace}/pods/{body['metadata']['name']}"
+        async def delete(name: str) -> None:
+            path = f"/api/v1/namespaces/{namespace}/pods/{name}"
             await api.write("DELETE", path, {"gracePeriodSeconds": 0}, fine=[404])
 
-        await _each(bodies, delete, connections)
+        await _each(names, delete, connections)
 
 
-async def _each(bodies: Iterable[Json], work: Callable[[Json], Awaitable[None]], workers: int) -> None:
-    rest = iter(bodies)
+async def _each(items: Iterable[T], work: Callable[[T], Awaitable[None]], workers: int) -> None:
+    rest = iter(items)
 
     async def one() -> None:
-        for body in rest:
-            await work(body)
+        for item in rest:
+            await work(item)
 
     await asyncio.gather(*(one() for _ in range(workers)))

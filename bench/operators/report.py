@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 _BEGAN = time.perf_counter()
 
@@ -33,6 +33,10 @@ class Report:
     figures: list[Figure] = field(default_factory=list)
     details: dict[str, object] = field(default_factory=dict)
     """What stands behind a figure: requests by verb and resource."""
+
+    def compare(self, raw: dict[str, float]) -> None:
+        """Put another bare figure beside those that were compared with one, by what was measured."""
+        self.figures = [replace(one, raw=raw.get(one.what, one.raw)) for one in self.figures]
 
     def add(self, what: str, value: float, unit: str = "s", *, raw: float | None = None) -> float:
         """Note a figure, and say so to whoever waits."""

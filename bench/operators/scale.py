@@ -14,10 +14,12 @@ from operators import bare, requests
 from operators.bare import Step
 from operators.report import Report, say
 from operators.subject import Subject
-from operators.tally import NODE_SETS, Tally, tally
+from operators.tally import NODE_SETS, PODS, Tally, tally
 from operators.world import NODE_SET, World, played_slurm, world
+from penstock.cluster.port import Selection
 
 NAMESPACE = "bench"
+_WARM_UP = 1000
 _SETTLING = 10.0
 """Seconds after the last change before rest is called rest."""
 
@@ -72,15 +74,43 @@ async def measure(plan: Plan, report: Report) -> None:
     """Everything, in one run."""
     async with world(plan.machines, plan.connections) as made:
         report.details["load of the machine, before"] = os.getloadavg()
-        say(f"a bare loop of {plan.connections} connections makes {plan.pods} pods")
-        steps = await bare.steps(made, plan.pods, plan.connections)
-        for before, step in zip([0, *plan.pods], steps, strict=False):
-            report.add(f"bare loop: {before} -> {step.pods} pods created", step.created)
-            report.add(f"bare loop: {before} -> {step.pods} pods ready", step.ready)
+        say("a warm-up: the first thousand pods of an API server are made faster than all others")
+        await bare.steps(made, [_WARM_UP], plan.connections, namespace="warm-up")
+        before = await _bare(plan, report, made, "before")
         if plan.command:
             async with _scene(plan, report, made) as scene:
-                await _measure_operator(scene, steps)
+                await _measure_operator(scene, before)
+                await bare.take_back(made, scene.counts, NAMESPACE, await _workers(made), plan.connections)
+            after = await _bare(plan, report, made, "after")
+            report.compare(_raw(plan, bare.mean(before, after)))
         report.details["load of the machine, after"] = os.getloadavg()
+
+
+async def _bare(plan: Plan, report: Report, made: World, when: str) -> list[Step]:
+    say(f"a bare loop of {plan.connections} connections makes {plan.pods} pods")
+    steps = await bare.steps(made, plan.pods, plan.connections, namespace=f"bare-{when}")
+    for size, step in zip([0, *plan.pods], steps, strict=False):
+        report.add(f"bare loop, {when}: {size} -> {step.pods} pods created", step.created)
+        report.add(f"bare loop, {when}: {size} -> {step.pods} pods ready", step.ready)
+    return steps
+
+
+def _raw(plan: Plan, steps: list[Step]) -> dict[str, float]:
+    """The bare figures by what is measured of an operator."""
+    found: dict[str, float] = {}
+    for before, step in zip([0, *plan.pods], steps, strict=False):
+        what = f"{before} -> {step.pods} pods"
+        found |= {f"{what} created": step.created, f"{what} ready": step.ready, f"{what}: status right": step.ready}
+    return found
+
+
+async def _workers(made: World) -> list[str]:
+    found, token = [], ""
+    while True:
+        page = await made.cluster.list(PODS, Selection(namespace=NAMESPACE), continue_token=token)
+        found += [pod.metadata.name for pod in page.items if pod.works]
+        if not (token := page.continue_token):
+            return found
 
 
 @asynccontextmanager

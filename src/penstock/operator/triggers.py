@@ -28,8 +28,8 @@ Look = Callable[[Key, float], None]
 """Look at this key, in so many seconds."""
 
 _KIND_OF_APP = {"slurmctld": "Controller", "slurmdbd": "Accounting", "slurmrestd": "RestApi", "login": "LoginSet"}
-_BATCH, _BATCH_PER_POD = 0.02, 0.0001
-"""Seconds to gather pod events: a set of 5,000 is looked at twice a second at most while its pods come up."""
+_BATCH, _BATCH_PER_POD, _LONGEST_BATCH = 0.02, 0.0005, 0.5
+"""Seconds to gather pod events: a large set is looked at twice a second at most while its pods come up."""
 
 
 class Triggers:
@@ -133,7 +133,7 @@ class Triggers:
         for owner in item.metadata.owner_references:
             if owner.api_version == API_VERSION:
                 count = self._counted(owner.uid, (old is None) - (new is None))
-                self._look((owner.kind, namespace, owner.name), _BATCH + _BATCH_PER_POD * count)
+                self._look((owner.kind, namespace, owner.name), min(_BATCH + _BATCH_PER_POD * count, _LONGEST_BATCH))
         if kind := _KIND_OF_APP.get(its.get(labels.NAME, "")):
             self._look((kind, namespace, its.get(labels.INSTANCE, "")), _BATCH)
 
