@@ -19,7 +19,10 @@ from penstock.slurm.keyring import FILE, Ring, Written
 from .guarded import PATIENCE, Other, Pod, new_place, pod, show
 from .mini_cluster import CONF
 
-FILES = {"slurm.conf": CONF + "SelectTypeParameters=CR_Core\n", "cgroup.conf": "CgroupPlugin=disabled\n"}
+FILES = {
+    "slurm.conf": CONF + "SelectTypeParameters=CR_Core\nMessageTimeout=2\n",
+    "cgroup.conf": "CgroupPlugin=disabled\n",
+}
 WORKERS = ("w1", "w2")
 LOGIN = "login"
 PODS = ("ctl", *WORKERS, LOGIN)
@@ -123,7 +126,7 @@ def ringed_cluster(root: Path, directory: Path, ring: Ring, *, verb: str = "watc
     for volume in volumes.values():
         volume.mkdir()
     place.write(FILES)
-    with pod(root, place, verb=verb, start_seconds=8, others=[*_workers(volumes), *_login(volumes[LOGIN])]) as ctl:
+    with pod(root, place, verb=verb, start_seconds=6, others=[*_workers(volumes), *_login(volumes[LOGIN])]) as ctl:
         cluster = RingedCluster(ctl, volumes)
         cluster.show(text, *WORKERS, LOGIN)
         assert ctl.report().verdict is Verdict.LIVE

@@ -21,11 +21,12 @@ SLURMDBD, SLURMRESTD, LOGIN = (
     ("Deployment", "slurm-restapi"),
     ("Deployment", "login"),
 )
+RING = ("Secret", "keys-ring")
 SLURMDBD_CONF, JWT = ("Secret", "slurm-accounting"), ("Secret", "admin-jwt-slurm")
 
 CHANGES: dict[str, tuple[Place, Json, set[Place]]] = {
     "slurm key": (("Secret", "keys"), {"slurm.key": "bmV3LWtleS1mb3ItYWxsLWRhZW1vbnMtb2YtdGhlLXRlc3Q="}, {
-        SLURMDBD, SLURMCTLD, LOGIN}),
+        SLURMDBD, RING}),
     "jwt key": (("Secret", "keys"), {"jwt.key": "bmV3LWtleS1mb3ItYWxsLXRva2Vucy1vZi10aGUtdGVzdHM="}, {
         SLURMDBD, SLURMCTLD, SLURMRESTD, JWT}),
     "password": (("Secret", "mariadb-password"), {"password": "bmV3"}, {SLURMDBD_CONF, SLURMDBD}),
@@ -61,7 +62,7 @@ async def test_a_changed_reference_leads_to_the_right_objects(what: str) -> None
         await asyncio.sleep(60)
         after = _wishes(here.sight)
         assert {place for place in after if after[place] != before.get(place)} == expected
-        await here.ready()
+        await here.ready(within=900)
 
 
 @pytest.mark.parametrize(("place", "referrers"), REFERENCES, ids=lambda one: one[1] if isinstance(one, tuple) else "")

@@ -17,6 +17,7 @@ import msgspec
 
 from penstock.api.accounting import Accounting
 from penstock.api.controller import Controller
+from penstock.api.kinds import Kind
 from penstock.api.objects import Json, SecretKeySelector
 from penstock.render import labels, pods
 from penstock.render.contract import ImageContract, contract_of
@@ -43,6 +44,12 @@ def ring_of(key: SecretKeySelector) -> SecretKeySelector:
     # Of several keys in one Secret each has a ring; what a key is called may not be fit for the name of a Secret.
     other = "" if key.key == _USUAL_KEY else f"-{hashlib.sha256(key.key.encode()).hexdigest()[:8]}"
     return msgspec.structs.replace(key, name=f"{key.name}-ring{other}", key=FILE)
+
+
+def ring_reference(kind: Kind) -> SecretKeySelector | None:
+    """The ring that daemons of a kind may hold; unlike what people refer to it is made, and missing at first."""
+    key = kind.spec.slurm_key_ref if isinstance(kind, Controller | Accounting) else None
+    return ring_of(key) if key else None
 
 
 def turns(cluster: Cluster) -> bool:

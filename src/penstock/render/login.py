@@ -83,7 +83,7 @@ def _hashes(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, bytes
     """authorized_keys counts too: it is mounted as a single file, which Kubernetes never updates in place."""
     sssd = cluster.references.secret_value(cluster.namespace, login_set.spec.sssd_conf_ref)
     return {
-        labels.SLURM_KEY_HASH: keyring.key_hash(cluster, _contract(login_set)),
+        labels.SLURM_KEY_HASH: keyring.key_hash(cluster, contract_for(login_set)),
         labels.SSHD_CONFIG_HASH: labels.digest(configuration(login_set)),
         labels.SSSD_CONFIG_HASH: labels.key_digest(sssd),
         labels.HOST_KEYS_HASH: labels.digest(host_keys) if host_keys else None,
@@ -91,7 +91,7 @@ def _hashes(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, bytes
 
 
 def _pod(cluster: Cluster, login_set: LoginSet) -> Json:
-    contract = _contract(login_set)
+    contract = contract_for(login_set)
     service_name = names.workers_service(cluster.controller.metadata.name)
     ours: Json = {
         "dnsConfig": {"searches": [cluster.domain.service(service_name, cluster.namespace)]},
@@ -105,7 +105,8 @@ def _pod(cluster: Cluster, login_set: LoginSet) -> Json:
     return pods.pod_spec(ours, login_set.spec.template.spec)
 
 
-def _contract(login_set: LoginSet) -> ImageContract:
+def contract_for(login_set: LoginSet) -> ImageContract:
+    """The conventions of a LoginSet's image."""
     return contract_of(login_set.spec.image_contract, login_set.spec.login.get("image"))
 
 

@@ -21,8 +21,8 @@ kept=${STATE_DIRECTORY-}/penstock-last-good
 
 # The directory behind ..data that was looked at; the fingerprint of the last report; what Slurm said last.
 seen='' judged='' words=''
-# The ring of keys that was looked at, its digest, and when, by SECONDS, everybody is to read it.
-ring='' ringed='' due=''
+# The ring of keys that was looked at, its digest, when, by SECONDS, everybody is to read it, and who did not.
+ring='' ringed='' due='' missed=''
 # Nobody writes here: waiting for it takes no process of its own.
 exec {never}<> <(:)
 
@@ -257,19 +257,27 @@ say_ring() { echo "keyring $ringed $1: $2"; }
 # What some slurmd did not hear, for want of a network, all are told again.
 spread() {
     local late
-    answers && starts >"$own/before" && reconfigure && came_back || return 0
-    if late=$(still "$own/before"); then
-        due=
-        mkdir -p "$kept" && echo "$ringed" >"$kept/.ring.$HOSTNAME" && mv -fT "$kept/.ring.$HOSTNAME" "$kept/ring" || return
-        say_ring read "by every slurmd and sackd"
-    else
-        due=$((SECONDS + 10))
-        say_ring late "not yet read by slurmd of $late"
+    answers && starts >"$own/before" || return 0
+    late=$(unread "$own/before" /dev/null)
+    if [ -z "$late" ]; then
+        reconfigure && came_back || return 0
+        late=$(still_unread)
     fi
+    if [ -n "$late" ]; then
+        due=$((SECONDS + 5))
+        [[ $late == "$missed" ]] || say_ring late "not yet read by slurmd of $late"
+    else
+        due=
+        # Without room for this note, the next pod lets everybody read once more.
+        mkdir -p "$kept" && echo "$ringed" >"$kept/.ring" && mv -fT "$kept/.ring" "$kept/ring"
+        say_ring read "by every slurmd and sackd"
+    fi
+    missed=$late
 }
 
 # Each slurmd that slurmctld counts on, and since when it runs: one that is reconfigured begins anew, which proves that
-# it was. One that does not answer counts until slurmctld gives it up.
+# it was. A slurmctld that is reconfigured itself knows of none (None) until it registers. One that is away counts until
+# slurmctld gives it up.
 starts() {
     local nodes
     nodes=$(timeout 60 scontrol --oneliner show nodes 2>&1) || [[ $nodes == "No nodes in the system" ]] || return
@@ -277,13 +285,15 @@ starts() {
         s/^NodeName=([^ ]+) .* SlurmdStartTime=([^ ]+).*/\1 \2/p' <<<"$nodes" | sort
 }
 
-# Those that have not begun anew are printed; there is time for them to do so.
-still() {
-    local late='' bound=$((SECONDS + ${START_SECONDS:-60}))
-    until starts >"$own/after" && late=$(comm -12 "$1" "$own/after") && [ -z "$late" ]; do
-        ((SECONDS < bound)) || { cut -d' ' -f1 <<<"$late" | paste -sd,; return 1; }
+# Those in the first list that have not registered, or are in the second just so.
+unread() { { grep ' None$' "$1"; comm -12 "$1" "$2"; } | cut -d' ' -f1 | paste -sd,; }
+
+still_unread() {
+    local late=all bound=$((SECONDS + ${START_SECONDS:-60}))
+    until starts >"$own/after" && late=$(unread "$own/after" "$own/before") && [ -z "$late" ] || ((SECONDS >= bound)); do
         pause
     done
+    echo "$late"
 }
 
 begin() {
