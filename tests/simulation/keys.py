@@ -46,6 +46,10 @@ class Keys:
         """Take note of every ring that is written."""
         self.sight.subscribe("Secret", self._secret)
 
+    def mountable(self, pod: Whole) -> bool:
+        """Whether the ring that a pod mounts is there."""
+        return all(self.sight.get("Secret", secret) for secret in ring_secrets(pod.spec))
+
     def ready(self, pod: Whole) -> None:
         """A daemon has started, with the newest ring there is."""
         for secret in ring_secrets(pod.spec):

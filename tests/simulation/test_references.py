@@ -26,7 +26,7 @@ SLURMDBD_CONF, JWT = ("Secret", "slurm-accounting"), ("Secret", "admin-jwt-slurm
 
 CHANGES: dict[str, tuple[Place, Json, set[Place]]] = {
     "slurm key": (("Secret", "keys"), {"slurm.key": "bmV3LWtleS1mb3ItYWxsLWRhZW1vbnMtb2YtdGhlLXRlc3Q="}, {
-        SLURMDBD, RING}),
+        SLURMDBD, SLURMCTLD, RING}),
     "jwt key": (("Secret", "keys"), {"jwt.key": "bmV3LWtleS1mb3ItYWxsLXRva2Vucy1vZi10aGUtdGVzdHM="}, {
         SLURMDBD, SLURMCTLD, SLURMRESTD, JWT}),
     "password": (("Secret", "mariadb-password"), {"password": "bmV3"}, {SLURMDBD_CONF, SLURMDBD}),

@@ -66,6 +66,7 @@ class World:
         self.slurmrestd = SlurmRestd(self.slurm, key=self._jwt_key, up=self._daemons_run)
         self.kubernetes.on_ready += [self.slurm.ready, self.guards.ready, self.keys.ready]
         self.kubernetes.on_leaving.append(self.slurm.leaving)
+        self.kubernetes.mountable = self.keys.mountable
         self.kubernetes.on_gone += [self.guards.gone, self.keys.gone]
         self.kubernetes.pods.subscribe(self.guards.changed)
         self.operators: list[Running] = []

@@ -115,7 +115,7 @@ async def _keep(context: Context, item: Custom, inventory: Inventory, cluster: C
 def _database_first(context: Context, inventory: Inventory, cluster: Cluster) -> Cause | None:
     """With new keys slurmdbd goes first: a slurmctld that it does not let in would not come up.
 
-    That is the JWT key, and slurm.key where no ring takes its place: a new ring does not roll slurmctld, or may.
+    That is the JWT key, and slurm.key where no ring takes its place. A ring rolls slurmctld only if it has backups.
     """
     accounting, namespace = cluster.accounting, cluster.namespace
     running = context.caches.stateful_sets.get(names.controller(cluster.controller), namespace)
