@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from penstock.render.reconfigure import KeyringState
+from penstock.render.labels import key_digest
+from penstock.render.reconfigure import KeyringReport, KeyringState, Verdict
 from penstock.slurm.keyring import Key, Ring, next_ring
 
-from .ringed import PODS, RingedCluster, ringed_cluster, text_of, until
+from .ringed import FILES, PODS, RingedCluster, ringed_cluster, text_of, until
 from .slurm_parser import SlurmParser
 
 OLD, NEW = Key(os.urandom(1024)), Key(os.urandom(1024))
@@ -58,9 +59,14 @@ def test_a_step_half_taken_hurts_nobody(cluster: RingedCluster) -> None:
 
 
 def test_a_ring_that_is_written_again_is_read_again(cluster: RingedCluster) -> None:
-    """For the sake of somebody who was away."""
+    """For the sake of somebody who was away; an edit of the configuration is no such news."""
+    cluster.ctl.place.write({**FILES, "slurm.conf": FILES["slurm.conf"] + "TreeWidth=8\n"})
+    assert cluster.ctl.report().verdict is Verdict.LIVE
     text = text_of(Ring(OLD)).replace('"written":"2', '"written":"3')
     cluster.show(text, *PODS)
+    assert cluster.ctl.keyring() == KeyringReport(
+        str(key_digest(text.encode())), KeyringState.INSTALLED, "all are told to read it in 3 seconds"
+    )
     cluster.await_read(text)
 
 

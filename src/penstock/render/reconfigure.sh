@@ -242,8 +242,10 @@ install_ring() {
     local sum from=$candidate
     [ ! -L "$candidate/..data" ] || from=$candidate/$(readlink "$candidate/..data") || return
     install -m 600 -- "$from/slurm.jwks" "$own/ring" && sum=$(sha256sum <"$own/ring") || return
-    mv -fT "$own/ring" "$etc/slurm.jwks" || return
-    ring=$from/slurm.jwks ringed=${sum%% *} due=
+    mv -fT "$own/ring" "$etc/slurm.jwks" && ring=$from/slurm.jwks || return
+    # With every edit of the configuration the same ring is shown in a new directory.
+    [[ ${sum%% *} != "$ringed" ]] || return 0
+    ringed=${sum%% *} due= missed=
     if [[ -e $kept/ring && $(cat "$kept/ring") == "$ringed" ]]; then
         say_ring read "by every slurmd and sackd"
     else
@@ -276,7 +278,7 @@ spread() {
 }
 
 # Each slurmd that slurmctld counts on, and since when it runs: one that is reconfigured begins anew, which proves that
-# it was. A slurmctld that is reconfigured itself knows of none (None) until it registers. One that is away counts until
+# it was. slurmctld, which begins anew itself, does not know (None) until it registers. One that is away counts until
 # slurmctld gives it up.
 starts() {
     local nodes
@@ -331,7 +333,7 @@ once() {
 }
 
 stay() {
-    [ -e "$own/report" ] || once
+    installed || once
     while :; do
         renew
         pause
