@@ -181,7 +181,7 @@ class Other:
 def request(root: Path, place: Place, verb: str, start_seconds: int, others: Sequence[Other] = ()) -> dict[str, Any]:
     """Describe the machine of the pod."""
     environment = {
-        "STATE_DIRECTORY": STATE, "SLURMCTLD_PORT": "6817", "START_SECONDS": str(start_seconds), "RING_SECONDS": "3",
+        "STATE_DIRECTORY": STATE, "SLURMCTLD_PORT": "6817", "START_SECONDS": str(start_seconds), "RING_SECONDS": "1",
     }  # fmt: skip
     # A sidecar that ends is started again; a step before slurmctld is not.
     again = 'while :; do bash -c "$0" "$@"; done' if verb != "once" else 'exec bash -c "$0" "$@"'

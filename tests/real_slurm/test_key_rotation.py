@@ -65,7 +65,7 @@ def test_a_ring_that_is_written_again_is_read_again(cluster: RingedCluster) -> N
     text = text_of(Ring(OLD)).replace('"written":"2', '"written":"3')
     cluster.show(text, *PODS)
     assert cluster.ctl.keyring() == KeyringReport(
-        str(key_digest(text.encode())), KeyringState.INSTALLED, "all are told to read it in 3 seconds"
+        str(key_digest(text.encode())), KeyringState.INSTALLED, "all are told to read it in 1 seconds"
     )
     cluster.await_read(text)
 

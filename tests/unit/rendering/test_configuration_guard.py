@@ -81,6 +81,14 @@ def test_where_edits_roll_the_pod_the_guard_judges_once() -> None:
     assert guard()["command"][-2:] == ["reconfigure", "watch"]
 
 
+def test_slow_kubelets_can_be_given_more_time_to_show_a_ring() -> None:
+    """That they have shown it is the one thing that nobody can see."""
+    assert {"name": "RING_SECONDS", "value": "150"} in guard()["env"]
+    patient = {"name": "RING_SECONDS", "value": "600"}
+    assert [one for one in guard(reconfigure={"env": [patient]})["env"] if one["name"] == "RING_SECONDS"] == [patient]
+    assert "RING_SECONDS" not in {one["name"] for one in guard(**SLINKY)["env"]}
+
+
 @pytest.mark.parametrize("state", KeyringState)
 def test_what_the_guard_says_about_a_ring_is_read(state: KeyringState) -> None:
     line = f"keyring {PRINT} {state}: by every slurmd and sackd"
