@@ -59,9 +59,11 @@ class Place:
 
     directory: Path
     keys: Mapping[str, bytes]
+    edits: int = 0
 
     def write(self, files: Mapping[str, str]) -> None:
         """Change the objects, as kubelet shows it."""
+        self.edits += 1
         texts = {name: text.encode() for name, text in files.items()}
         show(self.directory / "candidate", {**texts, **self.keys}, mode=0o444)
 
