@@ -51,6 +51,7 @@ WHOLE: dict[tuple[str, str], list[tuple[str, str]]] = {
         ("NodeSet", "slurm-worker-gpu"),
     ],
     ("secrets", "admin-jwt-slurm"): [("Secret", "slurm-auth-jwt")],
+    ("secrets", "slurm-auth-slurm-ring"): [("Accounting", "slurm"), ("Controller", "slurm")],
 }
 """Every object of Slinky's table of names that a cluster without claims has, and whom it goes with."""
 PEOPLES = {
@@ -114,7 +115,7 @@ def test_every_object_has_slinkys_name_and_goes_with_its_owner(standing: World) 
         "slurm-login",
     }
     ours = found.keys() - of_deployments - PEOPLES
-    assert {place: owners(found[place]) for place in ours} == WHOLE
+    assert {place: sorted(owners(found[place])) for place in ours} == WHOLE
     assert set(found["configmaps", "slurm-config"]["data"]) >= {"slurm.conf", "cgroup.conf"}
     assert set(found["secrets", "slurm-accounting"]["data"]) == {"slurmdbd.conf"}
     assert set(found["secrets", "admin-jwt-slurm"]["data"]) == {"SLURM_JWT"}
@@ -340,19 +341,19 @@ def _hash(world: World, name: str, which: str) -> str:
     return str(template["metadata"]["annotations"][f"slinky.slurm.net/{which}"])
 
 
-def test_a_new_key_reaches_slurmdbd_before_slurmctld(world: World) -> None:
+def test_a_new_jwt_key_reaches_slurmdbd_before_slurmctld(world: World) -> None:
     """A slurmctld with a key that slurmdbd does not know would not come up."""
     controller = an_object("Controller", "slurm", {**CONTROLLER["spec"], "accountingRef": {"name": "slurm"}})
     world.applies(KEYS, ACCOUNTING, controller)
     world.waits("condition=Ready", "accounting/slurm", "controller/slurm")
-    old = _hash(world, "slurm-controller", "slurm-key-hash")
-    assert _hash(world, "slurm-accounting", "slurm-key-hash") == old
+    old = _hash(world, "slurm-controller", "jwt-key-hash")
+    assert _hash(world, "slurm-accounting", "jwt-key-hash") == old
     world.patches("secret/keys", {"stringData": {"slurm.key": "another key of more than thirty-two characters"}})
     history: list[tuple[bool, bool]] = []
 
     def both_new(found: Objects) -> bool:
         annotations = [found[name]["spec"]["template"]["metadata"]["annotations"] for name in SETS]
-        history.append((*(one["slinky.slurm.net/slurm-key-hash"] != old for one in annotations),))
+        history.append((*(one["slinky.slurm.net/jwt-key-hash"] != old for one in annotations),))
         return history[-1] == (True, True)
 
     world.until("statefulsets", both_new)
@@ -362,6 +363,40 @@ def test_a_new_key_reaches_slurmdbd_before_slurmctld(world: World) -> None:
 
 
 SETS = ("slurm-accounting", "slurm-controller")
+
+
+def test_a_new_slurm_key_is_added_to_the_ring_and_restarts_slurmdbd_alone(world: World) -> None:
+    """And then everybody is waited for: here are no daemons that could read it."""
+    own = {**CONTROLLER["spec"], "accountingRef": {"name": "slurm"}, "jwtKeyRef": JWT_KEY["ref"]}
+    books = an_object("Accounting", "slurm", {**ACCOUNTING["spec"], "jwtKeyRef": JWT_KEY["ref"]})
+    world.applies(KEYS, JWT_KEY["secret"], books, an_object("Controller", "slurm", own), cpu(1))
+    world.waits("condition=Ready", "accounting/slurm", "controller/slurm", "nodeset/cpu")
+    assert len(_ring(world.objects("secrets"))) == 1
+    template, before = (
+        world.reads("statefulsets", "slurm-controller")["spec"],
+        _hash(world, SETS[0], "slurm-key-hash"),
+    )
+    world.patches("secret/keys", {"stringData": {"slurm.key": "another key of more than thirty-two characters"}})
+    world.until("secrets", lambda found: len(_ring(found)) == 2)
+    world.waits("jsonpath={.status.conditions[?(@.type=='Progressing')].reason}=KeyRotation", "controller/slurm")
+    world.waits("condition=Ready", "accounting/slurm", "controller/slurm", "nodeset/cpu")
+    assert world.reads("statefulsets", "slurm-controller")["spec"] == template
+    assert _hash(world, SETS[0], "slurm-key-hash") != before
+
+
+JWT_KEY: dict[str, Json] = {
+    "ref": {"name": "jwt", "key": "jwt.key"},
+    "secret": {
+        **KEYS,
+        "metadata": {"name": "jwt"},
+        "stringData": {"jwt.key": "a key for tokens, of thirty-two and more"},
+    },
+}
+
+
+def _ring(secrets: Objects) -> list[Json]:
+    found: list[Json] = json.loads(base64.b64decode(secrets["keys-ring"]["data"]["slurm.jwks"]))["keys"]
+    return found
 
 
 def test_the_host_keys_are_made_once(standing: World) -> None:

@@ -52,12 +52,21 @@ def start(daemon: dict[str, Any], root: Path, logs: Path) -> None:
     user = ["--userspec", f"{daemon['user']}:{daemon['user']}", "--groups="] if daemon["user"] != "root" else []
     with (logs / f"{daemon['name']}.log").open("wb") as log:
         subprocess.Popen(
-            ["chroot", *user, str(root), *daemon["command"]],
+            [*apart(daemon.get("mounts", {}), root), "chroot", *user, str(root), *daemon["command"]],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **daemon["env"]},
         )
+
+
+def apart(mounts: dict[str, str], root: Path) -> list[str]:
+    """Begin a command that sees other directories of the machine in place of some, as in a pod of its own."""
+    if not mounts:
+        return []
+    binds = "".join('mount --bind "$1" "$2" && shift 2 && ' for _ in mounts)
+    paths = [str(root / path.lstrip("/")) for place, shown in mounts.items() for path in (shown, place)]
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", f'{binds}exec "$@"', "apart", *paths]
 
 
 if __name__ == "__main__":

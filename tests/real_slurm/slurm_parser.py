@@ -19,8 +19,11 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from penstock.slurm.keyring import FILE, Key, Ring, Written
 
 from .readers import HOPELESS, Run, Stop, programs, text_of
 
@@ -110,7 +113,8 @@ def entry(name: str, content: str | bytes) -> dict[str, Any]:
 def keys(texts: str) -> dict[str, dict[str, Any]]:
     """Make the keys that the configuration names, or means by saying nothing; what they are does not matter."""
     states = re.findall(r"(?im)^\s*StateSaveLocation\s*=\s*(\S+)", texts) or ["/var/spool"]
-    named = {str(ETC / "slurm.key"): os.urandom(1024), f"{states[-1]}/jwt_hs256.key": os.urandom(32)}
+    ring = Written(Ring(Key(os.urandom(1024)), frozenset({Key(os.urandom(1024))})), datetime.now(UTC)).text()
+    named = {str(ETC / FILE): ring.encode(), f"{states[-1]}/jwt_hs256.key": os.urandom(32)}
     named |= dict.fromkeys(re.findall(r"\bjwt_key=([^,\s\"]+)", texts), os.urandom(32))
     named |= dict.fromkeys(re.findall(r"\bjwks=([^,\s\"]+)", texts), b'{"keys": []}')
     return {path: {**entry(path, content), "own": True, "mode": 0o600} for path, content in named.items()}

@@ -22,6 +22,7 @@ from penstock.cluster.resources import Resource, Whole
 from penstock.cluster.store import Store
 from penstock.operator.resources import CONFIG_MAPS, CUSTOMS, PODS, SECRETS
 from penstock.operator.runtime import Operator, Settings
+from penstock.slurm.keyring import Key, Ring, Written
 
 from .guarded import Place, Pod, new_place, pod
 from .mini_cluster import CONF, RESTD_UID, file
@@ -73,6 +74,16 @@ class Scene:
         """Change an object as a person would."""
         await self.store.patch(CUSTOMS[kind], "slurm", {"spec": spec}, namespace="slurm")
 
+    async def ring(self) -> Ring:
+        """The ring that the operator wrote last."""
+        found = await self.store.get(SECRETS.reading(Whole), "keys-ring", "slurm")
+        return Written.read(base64.b64decode(found.data["slurm.jwks"])).ring
+
+    async def holds(self, ring: Ring) -> bool:
+        """Whether slurmctld has a ring in its directory."""
+        text = await asyncio.to_thread(self.pod.run, "cat", "/etc/slurm/slurm.jwks")
+        return Written.read(text.encode()).ring == ring
+
     async def partitions(self) -> str:
         """What slurmctld says that it runs."""
         return await asyncio.to_thread(self.pod.run, "scontrol", "--oneliner", "show", "partition")
@@ -122,6 +133,31 @@ def test_a_bad_edit_is_told_in_slurms_words_and_what_ran_runs_on(slurm: SlurmPar
     play(slurm, tmp_path, story)
 
 
+def test_a_new_key_is_all_that_slurmctld_knows_in_the_end(slurm: SlurmParser, tmp_path: Path) -> None:
+    """Each step of the operator waits for the word of the real guard; slurmctld is the same process afterwards."""
+    new = Key(os.urandom(1024))
+
+    async def story(scene: Scene) -> None:
+        await scene.told(is_live(1))
+        before = await asyncio.to_thread(lambda: scene.pod.slurmctld)
+        data = {"data": {"slurm.key": base64.b64encode(new.secret).decode()}}
+        await scene.store.patch(SECRETS, "keys", data, namespace="slurm")
+        rings = [await scene.ring()]
+        async with asyncio.timeout(PATIENCE):
+            while rings[-1] != Ring(new):
+                await asyncio.sleep(0.05)
+                rings += [ring for ring in [await scene.ring()] if ring != rings[-1]]
+        assert [(len(ring.keys), ring.signing == new) for ring in rings] == [
+            (1, False), (2, False), (2, True), (1, True),
+        ]  # fmt: skip
+        async with asyncio.timeout(PATIENCE):
+            while not await scene.holds(Ring(new)):  # noqa: ASYNC110 - the guard does not tell us
+                await asyncio.sleep(0.1)
+        assert await asyncio.to_thread(lambda: scene.pod.slurmctld) == before
+
+    play(slurm, tmp_path, story)
+
+
 def play(slurm: SlurmParser, tmp_path: Path, story: Callable[[Scene], Any]) -> None:
     """Run a story to its end."""
     place = new_place(tmp_path)
@@ -147,7 +183,8 @@ async def operating(slurm: SlurmParser, place: Place) -> AsyncIterator[Scene]:
         store, Settings(namespaces=("slurm",)), locate=lambda _: f"unix://{place.directory}/shared/rest.socket"
     )
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(operator.run()), group.create_task(kubelet(store, place))]
+        kubelet = Kubelet(place)
+        tasks = [group.create_task(one) for one in (operator.run(), kubelet.config(store), kubelet.ring(store))]
         while not place.edits:  # noqa: ASYNC110 - kubelet's first look has no event of its own
             await asyncio.sleep(0.01)
         with pod(slurm.root, place, adapt=lambda wanted: with_slurmrestd(wanted, place)) as running:
@@ -157,11 +194,31 @@ async def operating(slurm: SlurmParser, place: Place) -> AsyncIterator[Scene]:
                 task.cancel()
 
 
-async def kubelet(store: Store, place: Place) -> None:
-    """Show slurmctld's pod each new configuration."""
-    async for event in store.watch(CONFIG_MAPS.reading(Whole), Selection(namespace="slurm"), since=""):
-        if event.object and event.object.metadata.name == "slurm-config":
-            place.write(event.object.data)
+@dataclass
+class Kubelet:
+    """Shows slurmctld's pod each new configuration and each new ring of keys, once there are both."""
+
+    place: Place
+    files: dict[str, str] | None = None
+
+    async def config(self, store: Store) -> None:
+        """Follow the configuration."""
+        async for event in store.watch(CONFIG_MAPS.reading(Whole), Selection(namespace="slurm"), since=""):
+            if event.object and event.object.metadata.name == "slurm-config":
+                self.files = event.object.data
+                self._show()
+
+    async def ring(self, store: Store) -> None:
+        """Follow the ring."""
+        async for event in store.watch(SECRETS.reading(Whole), Selection(namespace="slurm"), since=""):
+            if event.object and event.object.metadata.name == "keys-ring":
+                text = base64.b64decode(event.object.data["slurm.jwks"])
+                self.place.keys = {"jwt.key": self.place.keys["jwt.key"], "slurm.jwks": text}
+                self._show()
+
+    def _show(self) -> None:
+        if self.files is not None and "slurm.jwks" in self.place.keys:
+            self.place.write(self.files)
 
 
 class GuardLog:
@@ -219,7 +276,6 @@ def with_slurmrestd(wanted: dict[str, Any], place: Place) -> dict[str, Any]:
     files = {
         "/etc/hosts": file(hosts.encode(), mode=0o644),
         "/etc/rest/slurm.conf": file(conf.encode(), mode=0o644),
-        "/etc/rest/slurm.key": file(place.keys["slurm.key"]),
     }
     return wanted | {
         "hostname": HOST,

@@ -10,12 +10,17 @@ from penstock.api.objects import Json
 from penstock.cluster.resources import Whole
 from penstock.render import labels
 from penstock.render.reconfigure import CANDIDATE, fingerprint
+from penstock.slurm.keyring import FILE
 
+from .keys import Keys, ring_secrets
+from .loop import now
 from .sight import Sight
 from .slurm import Slurm
 
 _SYNC = 60.0
 """Seconds after which kubelet looks at a pod's volumes, unless the pod changes."""
+_RING_SECONDS = 150.0
+"""Seconds until all kubelets have shown a ring of keys."""
 
 
 class Guard:
@@ -25,6 +30,16 @@ class Guard:
         self.lines: list[str] = []
         self.touched = asyncio.Event()
         self.spoke = asyncio.Event()
+        self.ring = ""
+        """Digest of the ring of keys that it was shown."""
+        self.due: float | None = None
+        """When everybody is told to read that."""
+
+    def say(self, line: str) -> None:
+        """Say a line, unless it was the last of its kind."""
+        if line != next((one for one in reversed(self.lines) if one.split()[0] == line.split(maxsplit=1)[0]), ""):
+            self.lines.append(line)
+            self.spoke.set()
 
 
 class Guards:
@@ -32,6 +47,9 @@ class Guards:
 
     def __init__(self, slurm: Slurm) -> None:
         self.sight: Sight | None = None
+        self.keys: Keys | None = None
+        self.read = ""
+        """Digest of the ring that everybody has read; on slurmctld's volume."""
         self.refuses = ""
         """Not empty: Slurm refuses configurations with this text in slurm.conf."""
         self._slurm = slurm
@@ -76,16 +94,27 @@ class Guards:
     async def _watch(self, pod: Whole, guard: Guard) -> None:
         while True:
             guard.touched.clear()
-            line = self._judged(self._mounted(pod))
-            if line not in guard.lines[-1:]:
-                guard.lines.append(line)
-                guard.spoke.set()
+            guard.say(self._judged(self._mounted(pod)))
+            self._tend_ring(pod, guard)
             try:
-                async with asyncio.timeout(_SYNC):
+                async with asyncio.timeout(_SYNC if guard.due is None else max(min(_SYNC, guard.due - now()), 0.1)):
                     await guard.touched.wait()
             except TimeoutError:
                 continue
             await asyncio.sleep(0.3)
+
+    def _tend_ring(self, pod: Whole, guard: Guard) -> None:
+        assert self.sight is not None
+        assert self.keys is not None
+        for secret in ring_secrets(pod.spec):
+            digest = labels.key_digest(self.sight.secret(secret).get(FILE)) or ""
+            if digest != guard.ring:
+                guard.ring, guard.due = digest, None if digest == self.read else now() + _RING_SECONDS
+                guard.say(f"keyring {digest} {'read' if guard.due is None else 'installed'}: simulated")
+        if guard.due is not None and now() >= guard.due:
+            self.keys.reconfigured()
+            guard.due, self.read = None, guard.ring
+            guard.say(f"keyring {guard.ring} read: simulated")
 
     def _judged(self, files: dict[str, str]) -> str:
         conf = files.get("slurm.conf", "")

@@ -40,6 +40,8 @@ class Kubernetes:
         self.on_ready: list[Callable[[Whole], None]] = []
         self.on_leaving: list[Callable[[Whole], None]] = []
         self.on_gone: list[Callable[[Whole], None]] = []
+        self.mountable: Callable[[Whole], bool] = lambda _pod: True
+        """Whether all that a pod mounts is there; it starts only then."""
         self.full = False
         """No machine has room for another pod."""
         self.pods: Informer[Whole] = Informer(store, WHOLE_PODS)
@@ -81,7 +83,7 @@ class Kubernetes:
     async def _live(self, pod: Whole, leaving: asyncio.Event) -> None:
         with suppress(NotFound):
             if not await self._leaves_within(leaving, self.delays.schedule) and await self._bind(pod, leaving):
-                if not await self._leaves_within(leaving, self.delays.start):
+                if not await self._leaves_within(leaving, self.delays.start) and await self._mount(pod, leaving):
                     await self._ready(pod, "True")
                     _tell(self.on_ready, pod)
                 await leaving.wait()
@@ -98,6 +100,12 @@ class Kubernetes:
             PODS, pod.metadata.name, {"spec": {"nodeName": machine}}, namespace=pod.metadata.namespace,
             manager="kube-scheduler",
         )  # fmt: skip
+        return True
+
+    async def _mount(self, pod: Whole, leaving: asyncio.Event) -> bool:
+        while not self.mountable(pod):
+            if await self._leaves_within(leaving, 1.0):
+                return False
         return True
 
     def _machine_for(self, pod: Whole) -> str | None:

@@ -30,6 +30,9 @@ class Seen(Whole, frozen=True):
     """An object with all that anybody compares."""
 
     immutable: bool = False
+    reason: str = ""
+    """Of an Event, as is the next."""
+    note: str = ""
 
 
 def whole(kind: str) -> Resource[Seen]:

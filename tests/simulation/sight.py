@@ -7,8 +7,9 @@ import base64
 from collections.abc import Iterator
 
 from penstock.api.objects import Json
-from penstock.cluster.informer import Informer
+from penstock.cluster.informer import Informer, Listener
 from penstock.cluster.port import Cluster
+from penstock.cluster.resources import Whole
 from penstock.operator.resources import CUSTOMS
 
 from .manifests import NAMESPACE, RESOURCES, Seen, whole
@@ -50,10 +51,19 @@ class Sight:
             if not item.metadata.deletion_timestamp
         }
 
+    def subscribe(self, kind: str, listener: Listener[Seen]) -> None:
+        """Tell of every change of a kind."""
+        self._informers[kind].subscribe(listener)
+
     def secret(self, name: str) -> dict[str, bytes]:
         """The values of a Secret; none when there is none."""
         found = self.get("Secret", name)
-        return {key: base64.b64decode(text) for key, text in (found.data if found else {}).items()}
+        return self.values_of(found) if found else {}
+
+    @staticmethod
+    def values_of(secret: Whole) -> dict[str, bytes]:
+        """The values of a Secret."""
+        return {key: base64.b64decode(text) for key, text in secret.data.items()}
 
     def customs(self) -> Iterator[tuple[str, Seen]]:
         """The objects of our kinds."""
@@ -80,6 +90,11 @@ class Sight:
             and self.condition(kind, item.metadata.name, "Degraded")["status"] == "False"
             for kind, item in self.customs()
         )
+
+    def events(self, reason: str = "") -> list[str]:
+        """What was told in events, of one reason or of all, in the order in which they were made."""
+        told = sorted(self.all("Event"), key=lambda one: int(one.metadata.resource_version))
+        return [one.note for one in told if reason in {"", one.reason}]
 
     def workers(self) -> list[Seen]:
         """Worker pods, leaving ones included."""

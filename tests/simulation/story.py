@@ -15,7 +15,7 @@ from .port import Port
 from .world import World, world
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z")
-_MADE_ONCE = ("admin-jwt-slurm", "slurm-login-ssh-host-keys")
+_MADE_ONCE = ("admin-jwt-slurm", "slurm-auth-slurm-ring", "slurm-login-ssh-host-keys")
 End = dict[tuple[str, str], Json]
 
 
@@ -97,10 +97,10 @@ def _lasting(kind: str, item: Seen) -> Json:
 
 
 def _masked(value: object) -> object:
-    """Without times, and without the hash of keys that are made by chance."""
+    """Without times, and without hashes of what is made by chance, or has its time in it."""
     if isinstance(value, dict):
         return {
-            name: "" if name in {labels.HOST_KEYS_HASH, "observedGeneration"} else _masked(part)
+            name: "" if name in {labels.HOST_KEYS_HASH, labels.SLURM_KEY_HASH, "observedGeneration"} else _masked(part)
             for name, part in value.items()
         }
     if isinstance(value, list):

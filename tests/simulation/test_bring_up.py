@@ -16,10 +16,11 @@ from .world import cluster
 OWNED = {
     ("Accounting", "slurm"): {
         ("Secret", "slurm-accounting"), ("Service", "slurm-accounting"), ("StatefulSet", "slurm-accounting"),
+        ("Secret", "slurm-auth-slurm-ring"),
     },
     ("Controller", "slurm"): {
         ("ConfigMap", "slurm-config"), ("Service", "slurm-controller"), ("Service", "slurm-controller-internal"),
-        ("StatefulSet", "slurm-controller"),
+        ("StatefulSet", "slurm-controller"), ("Secret", "slurm-auth-slurm-ring"),
     },
     ("LoginSet", "slurm-login"): {
         ("ConfigMap", "slurm-login-ssh-config"), ("Deployment", "slurm-login"),
@@ -61,11 +62,15 @@ async def test_what_is_deleted_takes_its_own_along_and_nothing_else(owner: tuple
 
 
 def _closure(sight: Sight, owner: tuple[str, str]) -> set[tuple[str, str]]:
-    """An object, and all that goes with it."""
+    """An object, and all that goes with it: what has lost the last of its owners."""
     owned, going = _owned(sight), {owner}
-    while more := {one for each in going for one in owned.get(each, ())} - going:
+    while more := {one for one in set().union(*owned.values()) - going if _owners(owned, one) <= going}:
         going |= more
     return going
+
+
+def _owners(owned: dict[tuple[str, str], set[tuple[str, str]]], one: tuple[str, str]) -> set[tuple[str, str]]:
+    return {owner for owner, its in owned.items() if one in its}
 
 
 def _owned(sight: Sight) -> dict[tuple[str, str], set[tuple[str, str]]]:

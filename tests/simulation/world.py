@@ -17,6 +17,7 @@ from penstock.operator.resources import CUSTOMS
 from penstock.operator.runtime import MakeElection, Operator, Settings
 
 from .guard import Guards
+from .keys import Keys
 from .kubernetes import Kubernetes
 from .loop import clock, now
 from .manifests import JWT_KEY, NAMESPACE, NODE_SET, RESOURCES, machine, sample
@@ -59,11 +60,14 @@ class World:
         self.guards = Guards(self.slurm)
         self.store = Store(clock=clock, uids=lambda: f"uid-{next(numbers):06}", history=history, logs=self.guards)
         self.sight = self.guards.sight = Sight(self.store)
+        self.keys = self.guards.keys = Keys(self.sight)
+        self.keys.watch()
         self.kubernetes = Kubernetes(self.store)
         self.slurmrestd = SlurmRestd(self.slurm, key=self._jwt_key, up=self._daemons_run)
-        self.kubernetes.on_ready += [self.slurm.ready, self.guards.ready]
+        self.kubernetes.on_ready += [self.slurm.ready, self.guards.ready, self.keys.ready]
         self.kubernetes.on_leaving.append(self.slurm.leaving)
-        self.kubernetes.on_gone.append(self.guards.gone)
+        self.kubernetes.mountable = self.keys.mountable
+        self.kubernetes.on_gone += [self.guards.gone, self.keys.gone]
         self.kubernetes.pods.subscribe(self.guards.changed)
         self.operators: list[Running] = []
         self._group = group
@@ -134,6 +138,7 @@ async def world(*, history: int = 10_000, machines: int = 5) -> AsyncIterator[Wo
     here.guards.stop()
     await here.store.close()
     assert not here.slurm.lost
+    assert not here.keys.misunderstandings
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.api.accounting import Accounting
+from penstock.operator import keyring
 from penstock.operator.caches import place
 from penstock.operator.conditions import summary
 from penstock.operator.context import Context, Outcome
@@ -20,9 +21,15 @@ async def reconcile(context: Context, item: Custom, accounting: Accounting) -> O
         await context.keep_only("Accounting", item, [])
         return Outcome(conditions=summary(ready=None, well="slurmdbd runs elsewhere."))
     inventory = await context.inventory(meta.namespace)
-    waits = missing(inventory, accounting)
+    waits, rotation = missing(inventory, accounting), keyring.AT_REST
+    if waits is None:
+        inventory, rotation = await keyring.tend(context, item, accounting, inventory)
+        waits = rotation.degraded
     if waits is None:
         await context.keep_only("Accounting", item, render.manifests(accounting, inventory.references))
     workload = context.caches.stateful_sets.get(names.accounting(accounting), meta.namespace)
     pods = context.caches.pods.by("component", place(meta.namespace, labels.selector("slurmdbd", accounting)))
-    return Outcome(conditions=health(workload, pods, daemon="slurmdbd", degraded=waits))
+    return Outcome(
+        conditions=health(workload, pods, daemon="slurmdbd", degraded=waits, progressing=rotation.progressing),
+        again=rotation.again,
+    )

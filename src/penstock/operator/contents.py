@@ -18,6 +18,7 @@ from penstock.cluster.resources import Lean, Resource
 from penstock.operator.resources import CONFIG_MAPS, SECRETS, Content
 from penstock.operator.views import View
 from penstock.render.inventory import References
+from penstock.render.keyring import ring_reference
 from penstock.render.missing import config_map_references, secret_references
 
 _Place = tuple[str, str, str]
@@ -67,7 +68,8 @@ class Contents:
             for one in config_map_references(kind):
                 if (files := await self.config_map(namespace, one.name)) is not None:
                     config_maps[namespace, one.name] = files
-            for _, selector in secret_references(kind):
+            rings = [ring_reference(kind)]
+            for selector in [*(selector for _, selector in secret_references(kind)), *rings]:
                 if selector and (values := await self.secret(namespace, selector.name)) is not None:
                     secrets[namespace, selector.name] = values
         return References(config_maps=config_maps, secrets=secrets)

@@ -7,15 +7,17 @@ from contextlib import suppress
 
 from penstock.api.controller import Controller
 from penstock.cluster.errors import NotFound
-from penstock.operator import active, configuration
+from penstock.operator import active, configuration, keyring
 from penstock.operator.caches import place
 from penstock.operator.conditions import Cause, summary
 from penstock.operator.configuration import Findings
 from penstock.operator.context import Context, Outcome
+from penstock.operator.keyring import Rotation
 from penstock.operator.references import missing
 from penstock.operator.resources import PODS, SERVICE_MONITORS, Custom, Pod
 from penstock.operator.slurm import slurm_key
 from penstock.operator.workloads import carries, health
+from penstock.render import accounting as slurmdbd
 from penstock.render import controller as render
 from penstock.render import labels, names
 from penstock.render.inventory import Cluster, Inventory
@@ -29,10 +31,11 @@ async def reconcile(context: Context, item: Custom, controller: Controller) -> O
     """Keep slurmctld running, with the configuration that the kinds of its cluster come to."""
     meta = controller.metadata
     inventory = await context.inventory(meta.namespace)
-    cluster = inventory.cluster(controller)
-    waits = missing(inventory, controller) or _spoilt(context, controller)
+    waits, rotation = missing(inventory, controller) or _spoilt(context, controller), keyring.AT_REST
     if waits is None:
-        waits = await _keep(context, item, inventory, cluster)
+        inventory, rotation = await keyring.tend(context, item, controller, inventory)
+    cluster = inventory.cluster(controller)
+    waits = waits or rotation.degraded or await _keep(context, item, inventory, cluster)
     if context.slurm.nodes(controller) is None:
         context.look(slurm_key(controller), 0)
     if controller.spec.external:
@@ -46,13 +49,21 @@ async def reconcile(context: Context, item: Custom, controller: Controller) -> O
     told = configuration.conditions(found)
     degraded = waits or next((Cause(one.reason, one.message) for one in told if one.status is False), None)
     return Outcome(
-        conditions=[*health(workload, pods, daemon="slurmctld", degraded=degraded), *told],
-        again=_READ_BACK_AGAIN if found.missing_partitions else _look_again(controller),
+        conditions=[
+            *health(workload, pods, daemon="slurmctld", degraded=degraded, progressing=rotation.progressing),
+            *told,
+        ],
+        again=_look_again(controller, found, rotation),
     )
 
 
-def _look_again(controller: Controller) -> float | None:
-    return active.ASK_AGAIN if controller.spec.replicas > 1 else None
+def _look_again(controller: Controller, found: Findings, rotation: Rotation) -> float | None:
+    asked = [
+        _READ_BACK_AGAIN if found.missing_partitions else None,
+        active.ASK_AGAIN if controller.spec.replicas > 1 else None,
+        rotation.again,
+    ]
+    return min((seconds for seconds in asked if seconds is not None), default=None)
 
 
 async def _configuration(context: Context, cluster: Cluster, pods: Sequence[Pod], *, given: bool) -> Findings:
@@ -102,18 +113,18 @@ async def _keep(context: Context, item: Custom, inventory: Inventory, cluster: C
 
 
 def _database_first(context: Context, inventory: Inventory, cluster: Cluster) -> Cause | None:
-    """With new keys slurmdbd goes first: a slurmctld that it does not let in would not come up."""
+    """With new keys slurmdbd goes first: a slurmctld that it does not let in would not come up.
+
+    That is the JWT key, and slurm.key where no ring takes its place. A ring rolls slurmctld only if it has backups.
+    """
     accounting, namespace = cluster.accounting, cluster.namespace
     running = context.caches.stateful_sets.get(names.controller(cluster.controller), namespace)
     if accounting is None or accounting.spec.external or running is None:
         return None
-    known, spec = inventory.references, accounting.spec
-    wanted = {
-        labels.SLURM_KEY_HASH: labels.key_digest(known.secret_value(namespace, spec.slurm_key_ref)),
-        labels.JWT_KEY_HASH: labels.key_digest(known.secret_value(namespace, spec.jwt_key)),
-    }
+    wanted, ours = render.key_hashes(cluster), running.spec.template.metadata.annotations
+    if all(ours.get(name) == text for name, text in wanted.items()):
+        return None
     rolled = context.caches.stateful_sets.get(names.accounting(accounting), namespace)
-    ours = running.spec.template.metadata.annotations
-    if carries(rolled, wanted) or all(ours.get(name) == text for name, text in wanted.items()):
+    if carries(rolled, slurmdbd.key_hashes(accounting, inventory.references)):
         return None
     return Cause("KeyRotation", f'waits until slurmdbd of Accounting "{accounting.metadata.name}" has the new keys')

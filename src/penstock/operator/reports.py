@@ -18,7 +18,7 @@ from penstock.operator.caches import Caches
 from penstock.operator.resources import Pod
 from penstock.operator.triggers import Look
 from penstock.render import labels
-from penstock.render.reconfigure import NAME, Report, read_report
+from penstock.render.reconfigure import NAME, KeyringReport, Report, read_keyring_report, read_report
 
 _LOG = logging.getLogger(__name__)
 _TAIL = 50
@@ -33,6 +33,7 @@ class Reports:
         self._look = look
         self._said: dict[str, Report] = {}
         """By the pod's uid."""
+        self._keyrings: dict[str, KeyringReport] = {}
         self._caches = caches
         self._changed = asyncio.Event()
         self._backoff = Backoff(first=0.5, longest=60.0)
@@ -41,6 +42,10 @@ class Reports:
     def of(self, pod: Pod) -> Report | None:
         """What the guard of a pod said last."""
         return self._said.get(pod.metadata.uid)
+
+    def keyring(self, pod: Pod) -> KeyringReport | None:
+        """What the guard of a pod said last about its ring of keys."""
+        return self._keyrings.get(pod.metadata.uid)
 
     async def run(self) -> None:
         """Follow every guard until cancelled."""
@@ -52,6 +57,7 @@ class Reports:
                 for uid in following.keys() - there.keys():
                     following.pop(uid).cancel()
                     self._said.pop(uid, None)
+                    self._keyrings.pop(uid, None)
                 for uid in there.keys() - following.keys():
                     following[uid] = group.create_task(self._follow(there[uid]))
                 await self._changed.wait()
@@ -79,9 +85,13 @@ class Reports:
             await asyncio.sleep(self._backoff.delay(failures))
 
     def _hear(self, pod: Pod, line: str) -> None:
-        report = read_report(line)
-        if report is not None and self._said.get(pod.metadata.uid) != report:
-            self._said[pod.metadata.uid] = report
+        uid, report, keyring = pod.metadata.uid, read_report(line), read_keyring_report(line)
+        news = (report and self._said.get(uid) != report) or (keyring and self._keyrings.get(uid) != keyring)
+        if report is not None:
+            self._said[uid] = report
+        if keyring is not None:
+            self._keyrings[uid] = keyring
+        if news:
             self._look(("Controller", pod.metadata.namespace, pod.metadata.labels[labels.INSTANCE]), 0)
 
 

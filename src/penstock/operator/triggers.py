@@ -73,7 +73,10 @@ class Triggers:
         if kind == "Controller":
             yield from (one for one, ref in self._references(namespace) if ref == name and one[0] != "Controller")
         if kind == "Accounting":
-            yield from (one for one, ref in self._references(namespace) if ref == name and one[0] == "Controller")
+            # And those of its Controllers: they too wait for what a Controller lacks.
+            for one in [one for one, ref in self._references(namespace) if ref == name and one[0] == "Controller"]:
+                yield one
+                yield from self._dependents(one)
         if kind in {"NodeSet", "RestApi"}:
             for decoded in (before, self._caches.decoded(key)):
                 if isinstance(decoded, NodeSet | RestApi):

@@ -9,16 +9,21 @@ from penstock.operator.resources import Pod, Workload
 
 
 def health(
-    workload: Workload | None, pods: Iterable[Pod], *, daemon: str, degraded: Cause | None = None
+    workload: Workload | None,
+    pods: Iterable[Pod],
+    *,
+    daemon: str,
+    degraded: Cause | None = None,
+    progressing: Cause | None = None,
 ) -> list[Condition]:
-    """Ready when all pods of the newest template are; else what keeps them."""
+    """Ready when all pods of the newest template are; else what keeps them. `progressing`: what else is under way."""
     if workload is None:
         cause = degraded or Cause("Creating", f"The pods of {daemon} are being made.")
         return summary(ready=cause, progressing=None if degraded else cause, degraded=degraded, well=cause.message)
     wanted, status = workload.spec.replicas, workload.status
     well = f"{wanted} of {wanted} {daemon} pods are ready."
     if workload.rolled_out:
-        return summary(ready=None, degraded=degraded, well=well)
+        return summary(ready=None, progressing=progressing, degraded=degraded, well=well)
     troubles = [f"{pod.metadata.name}: {pod.trouble}" for pod in pods if pod.trouble]
     message = f"{status.ready_replicas} of {wanted} {daemon} pods are ready, {status.updated_replicas} are up to date."
     waits = Cause("RollingOut", " ".join([message, *troubles[:3]]))

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from penstock.api.accounting import Accounting
 from penstock.api.objects import Json
-from penstock.render import labels, names, pods
+from penstock.render import keyring, labels, names, pods
 from penstock.render.contract import ImageContract, SlurmVersion, contract_of, version_of
 from penstock.render.files.slurmdbd_conf import slurmdbd_conf
 from penstock.render.inventory import References
 from penstock.render.services import secret, service
 from penstock.slurm import conf
+from penstock.slurm.keyring import FILE
 
 _APP = "slurmdbd"
 _SOURCE = "slurm-config"
@@ -75,12 +76,20 @@ def stateful_set(accounting: Accounting, references: References, files: Mapping[
 
 
 def _hashes(accounting: Accounting, references: References, files: Mapping[str, str]) -> dict[str, str | None]:
-    namespace, spec = accounting.metadata.namespace, accounting.spec
+    jwks = references.config_map_value(accounting.metadata.namespace, accounting.spec.jwks_key_ref)
     return {
-        labels.SLURM_KEY_HASH: labels.key_digest(references.secret_value(namespace, spec.slurm_key_ref)),
-        labels.JWT_KEY_HASH: labels.key_digest(references.secret_value(namespace, spec.jwt_key)),
-        labels.JWKS_HASH: labels.key_digest(references.config_map_value(namespace, spec.jwks_key_ref)),
+        **key_hashes(accounting, references),
+        labels.JWKS_HASH: labels.key_digest(jwks),
         labels.SLURMDBD_CONFIG_HASH: labels.digest(files),
+    }
+
+
+def key_hashes(accounting: Accounting, references: References) -> dict[str, str | None]:
+    """What rolls slurmdbd when its keys change."""
+    jwt_key = references.secret_value(accounting.metadata.namespace, accounting.spec.jwt_key)
+    return {
+        labels.SLURM_KEY_HASH: keyring.slurmdbd_hash(accounting, references),
+        labels.JWT_KEY_HASH: labels.key_digest(jwt_key),
     }
 
 
@@ -115,7 +124,7 @@ def _init(accounting: Accounting, contract: ImageContract) -> list[Json]:
     """Slurmdbd insists on owning its configuration alone, which a mounted Secret cannot give it: a copy can."""
     if contract.supervised:
         return []
-    files = ["slurmdbd.conf", "slurm.key", "jwt.key", *(["jwks.json"] if accounting.spec.jwks_key_ref else [])]
+    files = ["slurmdbd.conf", FILE, "jwt.key", *(["jwks.json"] if accounting.spec.jwks_key_ref else [])]
     return [
         {
             "name": "initconf",
@@ -138,7 +147,7 @@ def _volumes(accounting: Accounting, contract: ImageContract) -> list[Json]:
     spec = accounting.spec
     sources = [
         {"secret": {"name": names.accounting(accounting)}},
-        pods.from_secret(spec.slurm_key_ref, "slurm.key"),
+        keyring.accounting_source(accounting),
         pods.from_secret(spec.jwt_key, "jwt.key"),
         pods.from_config_map(spec.jwks_key_ref, "jwks.json"),
     ]

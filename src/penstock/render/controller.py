@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.api.objects import Json
 from penstock.api.schema import encode
-from penstock.render import labels, names, pods, reconfigure, shared_root
+from penstock.render import keyring, labels, names, pods, reconfigure, shared_root
 from penstock.render.contract import V25_11
 from penstock.render.files.cgroup_conf import cgroup_conf
 from penstock.render.files.gres_conf import gres_conf
@@ -100,14 +100,14 @@ def stateful_set(cluster: Cluster) -> Json:
 
 
 def _pod_metadata(cluster: Cluster) -> Json:
-    controller, known = cluster.controller, cluster.references
+    controller = cluster.controller
     in_place = controller.spec.reconfigures_in_place
+    jwks = cluster.references.config_map_value(cluster.namespace, controller.spec.jwks_key_ref)
     annotations = {
         labels.DEFAULT_CONTAINER: _APP,
-        labels.SLURM_KEY_HASH: labels.key_digest(known.secret_value(cluster.namespace, controller.spec.slurm_key_ref)),
-        labels.JWT_KEY_HASH: labels.key_digest(known.secret_value(cluster.namespace, controller.spec.jwt_key)),
+        **key_hashes(cluster),
         # Public keys are keys too: the guard leaves them alone while slurmctld runs.
-        labels.JWKS_HASH: labels.key_digest(known.config_map_value(cluster.namespace, controller.spec.jwks_key_ref)),
+        labels.JWKS_HASH: labels.key_digest(jwks),
         labels.SLURM_CONFIG_HASH: None if in_place else labels.digest(directory(cluster)),
     }
     own = labels.component(_APP, controller)
@@ -118,6 +118,12 @@ def _pod_metadata(cluster: Cluster) -> Json:
         "", controller, layers=[controller.spec.template.metadata], labels=own, annotations=annotations, owners=[]
     )
     return {"labels": body["labels"], "annotations": body["annotations"]}
+
+
+def key_hashes(cluster: Cluster) -> dict[str, str | None]:
+    """What rolls slurmctld when its keys change."""
+    jwt_key = cluster.references.secret_value(cluster.namespace, cluster.controller.spec.jwt_key)
+    return {labels.SLURM_KEY_HASH: keyring.slurmctld_hash(cluster), labels.JWT_KEY_HASH: labels.key_digest(jwt_key)}
 
 
 def _pod(cluster: Cluster) -> Json:
@@ -179,7 +185,7 @@ def _candidate(cluster: Cluster) -> Json:
         *({"configMap": {"name": name}} for name in files),
         *script_sources(cluster),
         {"configMap": {"name": names.config(controller.metadata.name)}},
-        pods.from_secret(controller.spec.slurm_key_ref, "slurm.key"),
+        keyring.source(cluster, cluster.contract),
         pods.from_secret(controller.spec.jwt_key, "jwt.key"),
         pods.from_config_map(controller.spec.jwks_key_ref, "jwks.json"),
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from penstock.api.kinds import Kind
 from penstock.api.nodeset import ScalingMode
 from penstock.api.objects import Json
-from penstock.render import accounting, controller, login, names, restapi, token, worker, workers
+from penstock.render import accounting, controller, keyring, login, names, restapi, token, worker, workers
 from penstock.render.inventory import Cluster, Inventory
 from penstock.render.missing import missing_references
 
@@ -31,7 +31,7 @@ def render(inventory: Inventory) -> Rendered:
         for one in sorted(inventory.controllers, key=lambda one: (one.metadata.namespace, one.metadata.name))
     ]
     files = dict(_files(inventory, clusters))
-    manifests = [*_accounting_manifests(inventory)]
+    manifests = [*keyring.rings(inventory), *_accounting_manifests(inventory)]
     for cluster in clusters:
         manifests += _cluster_manifests(inventory, cluster)
     manifests += [token.manifest(one, None) for one in inventory.tokens]
@@ -76,6 +76,8 @@ def _notes(inventory: Inventory) -> Iterator[str]:
     for node_set in inventory.node_sets:
         if node_set.spec.scaling_mode is ScalingMode.DAEMON_SET:
             yield f'NodeSet "{node_set.metadata.name}": one worker on every matching machine; one is shown.'
+    for ring in keyring.rings(inventory):
+        yield f'Secret "{ring["metadata"]["name"]}": the ring of slurmKeyRef\'s key is made in the cluster.'
     for login_set in inventory.login_sets:
         yield f'Secret "{names.ssh_host_keys(login_set)}": host keys are made once, in the cluster.'
     for one in inventory.tokens:

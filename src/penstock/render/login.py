@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from penstock.api.loginset import LoginSet
 from penstock.api.objects import Json
 from penstock.api.schema import encode
-from penstock.render import labels, names, pods, shared_root
+from penstock.render import keyring, labels, names, pods, shared_root
 from penstock.render.contract import ImageContract, contract_of
 from penstock.render.files.sshd_config import HOST_KEYS, authorized_keys, login_sshd_config
 from penstock.render.inventory import Cluster
 from penstock.render.services import config_map, secret, service
 from penstock.slurm import conf
+from penstock.slurm.keyring import FILE
 
 _APP = "login"
 _SACKD = "sackd-dir"
@@ -81,9 +82,8 @@ def deployment(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, by
 def _hashes(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, bytes] | None) -> dict[str, str | None]:
     """authorized_keys counts too: it is mounted as a single file, which Kubernetes never updates in place."""
     sssd = cluster.references.secret_value(cluster.namespace, login_set.spec.sssd_conf_ref)
-    key = cluster.references.secret_value(cluster.namespace, cluster.controller.spec.slurm_key_ref)
     return {
-        labels.SLURM_KEY_HASH: labels.key_digest(key),
+        labels.SLURM_KEY_HASH: keyring.key_hash(cluster, contract_for(login_set)),
         labels.SSHD_CONFIG_HASH: labels.digest(configuration(login_set)),
         labels.SSSD_CONFIG_HASH: labels.key_digest(sssd),
         labels.HOST_KEYS_HASH: labels.digest(host_keys) if host_keys else None,
@@ -91,18 +91,23 @@ def _hashes(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, bytes
 
 
 def _pod(cluster: Cluster, login_set: LoginSet) -> Json:
-    contract = contract_of(login_set.spec.image_contract, login_set.spec.login.get("image"))
+    contract = contract_for(login_set)
     service_name = names.workers_service(cluster.controller.metadata.name)
     ours: Json = {
         "dnsConfig": {"searches": [cluster.domain.service(service_name, cluster.namespace)]},
         "initContainers": [
-            _initconf(login_set, contract),
+            _keyring(login_set, contract) if keyring.holds_ring(cluster, contract) else _initconf(login_set, contract),
             *([] if contract.supervised else [_sackd(cluster, login_set, contract)]),
         ],
         "containers": [_login(cluster, login_set, contract)],
-        "volumes": _volumes(cluster, login_set),
+        "volumes": _volumes(cluster, login_set, contract),
     }
     return pods.pod_spec(ours, login_set.spec.template.spec)
+
+
+def contract_for(login_set: LoginSet) -> ImageContract:
+    """The conventions of a LoginSet's image."""
+    return contract_of(login_set.spec.image_contract, login_set.spec.login.get("image"))
 
 
 def _login(cluster: Cluster, login_set: LoginSet, contract: ImageContract) -> Json:
@@ -159,13 +164,29 @@ def _initconf(login_set: LoginSet, contract: ImageContract) -> Json:
     return pods.container("initconf", ours, login_set.spec.initconf)
 
 
-def _volumes(cluster: Cluster, login_set: LoginSet) -> list[Json]:
-    key = pods.from_secret(cluster.controller.spec.slurm_key_ref, "slurm.key")
+def _keyring(login_set: LoginSet, contract: ImageContract) -> Json:
+    """The ring as sackd may read it, for as long as the pod lives: a changed one must not end people's sessions."""
+    installed = {"exec": {"command": ["test", "-e", f"/etc/slurm/{FILE}"]}}
+    ours: Json = {
+        **pods.image(contract, _APP, login_set.spec.login),
+        "command": ["sh", "-c", keyring.FOLLOW],
+        "restartPolicy": "Always",
+        "startupProbe": installed | {"periodSeconds": 1, "failureThreshold": 60},
+        "securityContext": pods.run_as(contract.slurm_uid),
+        "volumeMounts": [pods.mount(pods.ETC, "/etc/slurm"), pods.mount(_KEYS, "/mnt/slurm", read_only=True)],
+    }
+    return pods.container("initconf", ours, login_set.spec.initconf)
+
+
+def _volumes(cluster: Cluster, login_set: LoginSet, contract: ImageContract) -> list[Json]:
+    key = keyring.source(cluster, contract)
+    # Whoever copies a ring is not root; no other container mounts this.
+    key_mode = 0o444 if keyring.holds_ring(cluster, contract) else 0o600
     sssd = pods.from_secret(login_set.spec.sssd_conf_ref, "sssd.conf")
     return [
         pods.memory(pods.ETC),
         pods.memory(_SACKD),
-        pods.projected(_KEYS, [key], mode=0o600),
+        pods.projected(_KEYS, [key], mode=key_mode),
         pods.projected(_HOST_KEYS, [_host_key_source(login_set)], mode=0o600),
         pods.projected(_SSH_CONFIG, [{"configMap": {"name": names.ssh_config(login_set)}}], mode=0o600),
         pods.projected(_SSSD, [sssd], mode=0o600),

@@ -20,7 +20,7 @@ from enum import StrEnum
 from importlib import resources
 
 from penstock.api.objects import Json
-from penstock.render import names, pods
+from penstock.render import keyring, names, pods
 from penstock.render.inventory import Cluster
 
 CANDIDATE = "slurm-candidate"
@@ -28,6 +28,10 @@ _APP = "slurmctld"
 NAME = "reconfigure"
 """The container that the guard is."""
 _REPORT = re.compile(r"configuration (?P<fingerprint>[0-9a-f]{64}) (?P<verdict>[a-z]+): (?P<words>.*)")
+_KEYRING = re.compile(r"keyring (?P<digest>[0-9a-f]{64}) (?P<state>[a-z]+): (?P<words>.*)")
+_SHOWN_SECONDS = 150
+"""After this a changed Secret is in the volumes of all pods. kubelet looks at each pod once in 60 to 90 s (its
+syncFrequency of a minute, spread by half of that), and watches the Secrets of its pods; the rest is room."""
 
 
 class Verdict(StrEnum):
@@ -57,10 +61,36 @@ def read_report(line: str) -> Report | None:
     return Report(match["fingerprint"], Verdict(match["verdict"]), match["words"])
 
 
+class KeyringState(StrEnum):
+    """What became of a ring of keys."""
+
+    INSTALLED = "installed"  # slurmctld has it in its directory
+    LATE = "late"  # somebody did not read it when told to, and will be told again
+    READ = "read"  # every daemon works with it
+
+
+@dataclass(frozen=True, slots=True)
+class KeyringReport:
+    """A line of the sidecar's log on a ring of keys."""
+
+    digest: str
+    """SHA-256 of slurm.jwks, as `labels.key_digest` has it."""
+    state: KeyringState
+    words: str
+
+
+def read_keyring_report(line: str) -> KeyringReport | None:
+    """Read a line of the sidecar's log; None for a line about anything else."""
+    match = _KEYRING.fullmatch(line.rstrip("\n"))
+    if match is None or match["state"] not in set(KeyringState):
+        return None
+    return KeyringReport(match["digest"], KeyringState(match["state"]), match["words"])
+
+
 def fingerprint(files: Mapping[str, str]) -> str:
     """Name a configuration by its files, as `sha256sum * | sha256sum` does in C locale.
 
-    Keys do not count: with a new key the pod is rolled.
+    Keys do not count: with a new key the pod is rolled, and a new ring of keys is no configuration.
     """
     counted = sorted(name for name in files if not _is_key(name))
     lines = (f"{hashlib.sha256(files[name].encode()).hexdigest()}  {name}\n" for name in counted)
@@ -78,21 +108,23 @@ def script() -> str:
 
 
 def container(cluster: Cluster, *, state: Json, socket: str) -> Json:
-    """The guard as a sidecar, or, where every edit rolls the pod, as a step before slurmctld.
+    """The guard as a sidecar, or, where every edit rolls the pod and no ring of keys can change, as a step before.
 
     It runs slurmctld's own image, for another release reads configurations differently.
     """
     spec, contract = cluster.controller.spec, cluster.contract
-    in_place = spec.reconfigures_in_place
+    in_place, stays = spec.reconfigures_in_place, keyring.turns(cluster)
+    verb = "watch" if in_place else "stay" if stays else "once"
     tini = "tini" if contract.supervised else "/usr/bin/tini"
     ours: Json = {
         **pods.image(contract, _APP, {"image": spec.slurmctld.get("image")}),
-        "command": [tini, "-g", "--", "bash", "-c", _as_argument(script()), NAME, "watch" if in_place else "once"],
+        "command": [tini, "-g", "--", "bash", "-c", _as_argument(script()), NAME, verb],
         "env": [
             {"name": "STATE_DIRECTORY", "value": state["mountPath"]},
             {"name": "SLURMCTLD_PORT", "value": str(names.SLURMCTLD_PORT)},
+            *([{"name": "RING_SECONDS", "value": str(_SHOWN_SECONDS)}] if stays else []),
         ],
-        **(_sidecar() if in_place else {}),
+        **(_sidecar() if in_place or stays else {}),
         "volumeMounts": [
             pods.mount(CANDIDATE, "/mnt/slurm", read_only=True),
             pods.mount(pods.ETC, "/etc/slurm"),

@@ -2,9 +2,11 @@
 #
 #   watch             beside slurmctld for the life of its pod: judge, install, reconfigure, prove, or put back
 #   once              before slurmctld starts, for pods that roll with every edit: judge, install, end
+#   stay              the same, and then beside slurmctld for the sake of its ring of keys alone
 #   fingerprint DIR   print how reports name a configuration
 #
-# By environment, for no value may become text of a script: STATE_DIRECTORY, SLURMCTLD_PORT, START_SECONDS.
+# By environment, for no value may become text of a script: STATE_DIRECTORY, SLURMCTLD_PORT, START_SECONDS,
+# RING_SECONDS.
 set -u -o pipefail
 export LC_ALL=C
 umask 077
@@ -19,12 +21,15 @@ kept=${STATE_DIRECTORY-}/penstock-last-good
 
 # The directory behind ..data that was looked at; the fingerprint of the last report; what Slurm said last.
 seen='' judged='' words=''
+# The ring of keys that was looked at, its digest, when, by SECONDS, everybody is to read it, and who did not.
+ring='' ringed='' due='' missed=''
 # Nobody writes here: waiting for it takes no process of its own.
 exec {never}<> <(:)
 
 pause() { read -rt 0.2 -u "$never"; }
 
-# A key is no configuration: a new one comes with a new pod, not under the feet of a running slurmctld.
+# A key is no configuration: a new one comes with a new pod, not under the feet of a running slurmctld. The exception
+# is a ring, see `renew`.
 secret=('(' -name '*.key' -o -name '*.jwks' -o -name jwks.json ')')
 names() { find -L "$1" -maxdepth 1 -type f ! "${secret[@]}" -printf '%f\0' | sort -z; }
 keys() { find -L "$1" -maxdepth 1 -type f "${secret[@]}" -printf '%f\0'; }
@@ -225,6 +230,74 @@ consider() {
     fi
 }
 
+# A ring of keys is made so that who has the next one and who has the one before understand each other. So it may lie
+# there at once. It counts when all daemons have read it, which a reconfigure makes them do; but to some of them kubelet
+# shows it later than to us, hence the wait.
+renew() {
+    [[ ! -e $candidate/slurm.jwks || $candidate/slurm.jwks -ef $ring ]] || install_ring || return
+    [[ -z $due ]] || ((SECONDS < due)) || spread
+}
+
+install_ring() {
+    local sum from=$candidate
+    [ ! -L "$candidate/..data" ] || from=$candidate/$(readlink "$candidate/..data") || return
+    install -m 600 -- "$from/slurm.jwks" "$own/ring" && sum=$(sha256sum <"$own/ring") || return
+    mv -fT "$own/ring" "$etc/slurm.jwks" && ring=$from/slurm.jwks || return
+    # With every edit of the configuration the same ring is shown in a new directory.
+    [[ ${sum%% *} != "$ringed" ]] || return 0
+    ringed=${sum%% *} due= missed=
+    if [[ -e $kept/ring && $(cat "$kept/ring") == "$ringed" ]]; then
+        say_ring read "by every slurmd and sackd"
+    else
+        due=$((SECONDS + ${RING_SECONDS:-150}))
+        say_ring installed "all are told to read it in ${RING_SECONDS:-150} seconds"
+    fi
+}
+
+say_ring() { echo "keyring $ringed $1: $2"; }
+
+# What some slurmd did not hear, for want of a network, all are told again.
+spread() {
+    local late
+    answers && starts >"$own/before" || return 0
+    late=$(unread "$own/before" /dev/null)
+    if [ -z "$late" ]; then
+        reconfigure && came_back || return 0
+        late=$(still_unread)
+    fi
+    if [ -n "$late" ]; then
+        due=$((SECONDS + 5))
+        [[ $late == "$missed" ]] || say_ring late "not yet read by slurmd of $late"
+    else
+        due=
+        # Without room for this note, the next pod lets everybody read once more.
+        mkdir -p "$kept" && echo "$ringed" >"$kept/.ring" && mv -fT "$kept/.ring" "$kept/ring"
+        say_ring read "by every slurmd and sackd"
+    fi
+    missed=$late
+}
+
+# Each slurmd that slurmctld counts on, and since when it runs: one that is reconfigured begins anew, which proves that
+# it was. slurmctld, which begins anew itself, does not know (None) until it registers. One that is away counts until
+# slurmctld gives it up.
+starts() {
+    local nodes
+    nodes=$(timeout 60 scontrol --oneliner show nodes 2>&1) || [[ $nodes == "No nodes in the system" ]] || return
+    sed -nE '/ State=[^ ]*(DOWN|POWER|FUTURE)/d
+        s/^NodeName=([^ ]+) .* SlurmdStartTime=([^ ]+).*/\1 \2/p' <<<"$nodes" | sort
+}
+
+# Those in the first list that have not registered, or are in the second just so.
+unread() { { grep ' None$' "$1"; comm -12 "$1" "$2"; } | cut -d' ' -f1 | paste -sd,; }
+
+still_unread() {
+    local late=all bound=$((SECONDS + ${START_SECONDS:-60}))
+    until starts >"$own/after" && late=$(unread "$own/after" "$own/before") && [ -z "$late" ] || ((SECONDS >= bound)); do
+        pause
+    done
+    echo "$late"
+}
+
 begin() {
     mkdir -p "$own" && { installed || put_keys; } || return
     [ ! -e "$kept/current/slurm.conf" ] || { rm -rf "$own/good" && cp -rLp "$kept/current" "$own/good"; }
@@ -238,6 +311,7 @@ watch() {
     resume || begin || exit
     while :; do
         ! changed || consider
+        renew
         pause
     done
 }
@@ -254,6 +328,14 @@ once() {
                 refuse "$(told "scontrol could not read it")"
             fi
         fi
+        pause
+    done
+}
+
+stay() {
+    installed || once
+    while :; do
+        renew
         pause
     done
 }

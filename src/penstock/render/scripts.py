@@ -9,7 +9,7 @@ from penstock.render.inventory import Cluster
 from penstock.slurm.conf import ConfError
 
 _MADE = ("slurm.conf", "cgroup.conf", "gres.conf", "plugstack.conf", "topology.yaml")
-_KEYS = ("slurm.key", "jwt.key", "jwks.json")
+_KEYS = ("slurm.key", "slurm.jwks", "jwt.key", "jwks.json")
 
 
 def script_names(cluster: Cluster, references: Iterable[LocalObjectReference]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.api.nodeset import NodeSet, ScalingMode
 from penstock.api.objects import Json
-from penstock.render import labels, names, pods, shared_root, slurmd
+from penstock.render import keyring, labels, names, pods, shared_root, slurmd
 from penstock.render.claims import claims, with_claims
 from penstock.render.contract import ImageContract
 from penstock.render.files.sshd_config import worker_sshd_config
@@ -114,7 +114,7 @@ def _sshd(node_set: NodeSet, contract: ImageContract) -> list[Json]:
 def _volumes(cluster: Cluster, node_set: NodeSet, contract: ImageContract) -> list[Json]:
     ssh = node_set.spec.ssh
     volumes = [
-        pods.projected(pods.ETC, [pods.from_secret(cluster.controller.spec.slurm_key_ref, "slurm.key")], mode=0o600),
+        pods.projected(pods.ETC, [keyring.source(cluster, contract)], mode=0o600),
         *pods.log_volume(contract),
     ]
     if ssh and ssh.enabled:

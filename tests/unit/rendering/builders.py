@@ -31,6 +31,7 @@ SSSD = {"name": "sssd", "key": "sssd.conf"}
 REF = {"name": "slurm"}
 SECRETS = {
     ("hpc", "keys"): {"slurm.key": b"the-slurm-key", "jwt.key": b"the-jwt-key"},
+    ("hpc", "keys-ring"): {"slurm.jwks": b"the-ring-of-keys"},
     ("hpc", "sssd"): {"sssd.conf": b"the-ldap-password"},
     ("hpc", "database"): {"password": b"the-database-password"},
 }

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 from penstock.api.objects import Json
 from penstock.render.controller import directory, stateful_set
-from penstock.render.reconfigure import Report, Verdict, fingerprint, read_report, script
+from penstock.render.reconfigure import (
+    KeyringReport,
+    KeyringState,
+    Report,
+    Verdict,
+    fingerprint,
+    read_keyring_report,
+    read_report,
+    script,
+)
 
 from .builders import cluster, container, controller, node_set
 from .hostile import nasty, quick
@@ -61,12 +70,32 @@ def test_slurmctld_waits_for_a_configuration() -> None:
     assert pod()["initContainers"][0]["name"] == "reconfigure"
 
 
-def test_where_edits_roll_the_pod_the_guard_is_a_step_before_slurmctld() -> None:
-    """PT-3: an explicit `inplaceReconfigure: false` is honoured, and guarded too."""
+def test_where_edits_roll_the_pod_the_guard_judges_once() -> None:
+    """PT-3: an explicit `inplaceReconfigure: false` is honoured, and guarded too; it stays for a ring of keys."""
     made = guard(inplaceReconfigure=False)
-    assert made["command"][-2:] == ["reconfigure", "once"]
-    assert not {"restartPolicy", "startupProbe"} & made.keys()
+    assert made["command"][-2:] == ["reconfigure", "stay"]
+    assert made["restartPolicy"] == "Always"
+    without_ring = guard(inplaceReconfigure=False, **SLINKY)
+    assert without_ring["command"][-2:] == ["reconfigure", "once"]
+    assert not {"restartPolicy", "startupProbe"} & without_ring.keys()
     assert guard()["command"][-2:] == ["reconfigure", "watch"]
+
+
+def test_slow_kubelets_can_be_given_more_time_to_show_a_ring() -> None:
+    """That they have shown it is the one thing that nobody can see."""
+    assert {"name": "RING_SECONDS", "value": "150"} in guard()["env"]
+    patient = {"name": "RING_SECONDS", "value": "600"}
+    assert [one for one in guard(reconfigure={"env": [patient]})["env"] if one["name"] == "RING_SECONDS"] == [patient]
+    assert "RING_SECONDS" not in {one["name"] for one in guard(**SLINKY)["env"]}
+
+
+@pytest.mark.parametrize("state", KeyringState)
+def test_what_the_guard_says_about_a_ring_is_read(state: KeyringState) -> None:
+    line = f"keyring {PRINT} {state}: by every slurmd and sackd"
+    assert read_keyring_report(line) == KeyringReport(PRINT, state, "by every slurmd and sackd")
+    assert read_report(line) is None
+    assert read_keyring_report(f"configuration {PRINT} live: yes") is None
+    assert read_keyring_report(f"keyring {PRINT} lost: no") is None
 
 
 def test_the_guard_runs_slurmctlds_image_and_the_cr_can_change_it() -> None:

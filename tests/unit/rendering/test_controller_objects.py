@@ -10,10 +10,11 @@ from penstock.api.objects import Json
 from penstock.render.controller import manifests, stateful_set
 from penstock.render.inventory import Cluster
 
-from .builders import SECRETS, cluster, container, controller, node_set, one
+from .builders import SECRETS, changed, cluster, container, controller, node_set, one
 
 SLINKY = {"slurmctld": {"image": "ghcr.io/slinkyproject/slurmctld:26.05-ubuntu26.04"}}
 KEY_HASHES = {"slinky.slurm.net/slurm-key-hash", "slinky.slurm.net/jwt-key-hash"}
+BACKUPS: Json = {"ha": {"enabled": True}, "persistence": {"existingClaim": "state"}}
 CONFIG_HASH = "slinky.slurm.net/slurm-config-hash"
 
 
@@ -111,17 +112,24 @@ def test_a_new_configuration_restarts_slurmctld_only_where_it_is_asked_to() -> N
 
 
 @pytest.mark.parametrize(
-    ("secret", "key", "changed"),
-    [("keys", "slurm.key", "slurm-key-hash"), ("keys", "jwt.key", "jwt-key-hash"), ("database", "password", None)],
+    ("spec", "secret", "key", "hashes"),
+    [
+        ({}, "keys", "jwt.key", {"jwt-key-hash"}),
+        ({}, "keys", "slurm.key", set()),
+        ({}, "keys-ring", "slurm.jwks", set()),
+        ({}, "database", "password", set()),
+        (SLINKY, "keys", "slurm.key", {"slurm-key-hash"}),
+        (SLINKY, "keys-ring", "slurm.jwks", set()),
+        (BACKUPS, "keys", "slurm.key", set()),
+        (BACKUPS, "keys-ring", "slurm.jwks", {"slurm-key-hash"}),
+    ],
 )
-def test_a_new_key_rolls_slurmctld_and_nothing_else_does(secret: str, key: str, changed: str | None) -> None:
-    """CL-1: hashes follow the keys."""
+def test_slurmctld_rolls_with_keys_that_it_reads_once(spec: Json, secret: str, key: str, hashes: set[str]) -> None:
+    """CL-1: a ring is read again while slurmctld runs, but not by a stand-by."""
     other = {**SECRETS, ("hpc", secret): {**SECRETS["hpc", secret], key: b"another"}}
-    before = template(cluster())["metadata"]["annotations"]
-    after = template(cluster(secrets=other))["metadata"]["annotations"]
-    assert before.keys() == after.keys() >= KEY_HASHES
-    expected = {f"slinky.slurm.net/{changed}"} if changed else set()
-    assert {name for name in before if before[name] != after[name]} == expected
+    before = template(cluster(**spec))["metadata"]["annotations"]
+    after = template(cluster(secrets=other, **spec))["metadata"]["annotations"]
+    assert changed(before, after) == hashes
 
 
 def test_new_public_keys_roll_slurmctld() -> None:
@@ -183,7 +191,7 @@ def test_slurmctlds_files_are_one_directory_with_ours_on_top() -> None:
                 {"configMap": {"name": "z"}},
                 {"configMap": {"name": "scripts", "items": items}},
                 {"configMap": {"name": "slurm-config"}},
-                {"secret": {"name": "keys", "items": [{"key": "slurm.key", "path": "slurm.key"}]}},
+                {"secret": {"name": "keys-ring", "items": [{"key": "slurm.jwks", "path": "slurm.jwks"}]}},
                 {"secret": {"name": "keys", "items": [{"key": "jwt.key", "path": "jwt.key"}]}},
                 {"configMap": {"name": "jwks", "items": [{"key": "k", "path": "jwks.json"}]}},
             ],

@@ -67,12 +67,13 @@ def test_sshd_has_its_files_and_only_root_reads_the_private_ones() -> None:
 
 
 def test_sackd_can_read_the_key_and_people_cannot() -> None:
-    """CL-2: sackd runs as Slurm's user, so the key is copied for it, in a container without people."""
+    """CL-2: sackd runs as Slurm's user, so its ring is copied for it, in a container without people."""
     spec = login_pod()
     assert [each["name"] for each in spec["initContainers"]] == ["initconf", "sackd"]
     first, sackd = spec["initContainers"]
     assert (sackd["securityContext"]["runAsUser"], sackd["restartPolicy"]) == (64030, "Always")
-    assert {"name": "SLURM_UID", "value": "64030"} in first["env"]
+    assert (first["securityContext"]["runAsUser"], first["restartPolicy"]) == (64030, "Always")
+    assert first["startupProbe"]["exec"]["command"] == ["test", "-e", "/etc/slurm/slurm.jwks"]
     copied = {mount["name"] for mount in first["volumeMounts"]} & {mount["name"] for mount in sackd["volumeMounts"]}
     assert copied == {"slurm-etc"}
     assert "slurm-etc" not in {mount["name"] for mount in container(spec, "login")["volumeMounts"]}
@@ -107,7 +108,8 @@ def test_a_login_pod_knows_workers_by_their_short_names() -> None:
     ("change", "hashes"),
     [
         ({}, set()),
-        ({"given": with_secret("keys", "slurm.key")}, {"slurm-key-hash"}),
+        ({"given": with_secret("keys", "slurm.key")}, set()),
+        ({"given": with_secret("keys-ring", "slurm.jwks")}, set()),
         ({"given": with_secret("keys", "jwt.key")}, set()),
         ({"given": with_secret("sssd", "sssd.conf")}, {"sssd-conf-hash"}),
         ({"keys": {**HOST_KEYS, "ssh_host_rsa_key": b"new"}}, {"ssh-host-keys-hash"}),
@@ -116,7 +118,7 @@ def test_a_login_pod_knows_workers_by_their_short_names() -> None:
     ],
 )
 def test_login_pods_roll_when_what_they_read_changes(change: dict[str, Any], hashes: set[str]) -> None:
-    """CL-1, CL-2: single files are never updated in place, and sackd reads its key once."""
+    """CL-1, CL-2: single files are never updated in place; sackd's ring is, and ends nobody's session."""
     before, after = login_template()["metadata"]["annotations"], login_template(**change)["metadata"]["annotations"]
     assert changed(before, after) == hashes
 

@@ -99,9 +99,9 @@ def test_services_and_owners_find_their_pods(variant: str) -> None:
 
 @every
 def test_every_object_says_whose_component_it_is(variant: str) -> None:
-    """MO-4: the seeds' label stands on everything, claims too; tokens belong to no component."""
+    """MO-4: the seeds' label stands on everything, claims too; tokens and rings of keys belong to no component."""
     for each in objects(variant):
-        if each["metadata"].get("name") != "robot-jwt-slurm":
+        if each["metadata"].get("name") not in {"robot-jwt-slurm", "keys-ring"}:
             labels = each["metadata"]["labels"]
             assert labels["slinky.slurm.net/component"] == labels["app.kubernetes.io/name"]
             assert each["metadata"]["namespace"] == "hpc"

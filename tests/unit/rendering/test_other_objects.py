@@ -114,7 +114,7 @@ def test_our_slurmdbd_owns_its_configuration_alone() -> None:
     command = container(spec, "initconf")["command"]
     assert command[:5] == ["/usr/bin/install", "-m", "0600", "-t", "/etc/slurm"]
     assert [path.removeprefix("/mnt/slurm/") for path in command[5:]] == [
-        "slurmdbd.conf", "slurm.key", "jwt.key", "jwks.json",
+        "slurmdbd.conf", "slurm.jwks", "jwt.key", "jwks.json",
     ]  # fmt: skip
     made = container(spec, "slurmdbd")
     assert (made["command"], made["args"]) == (["/usr/bin/tini", "--", "/usr/sbin/slurmdbd"], ["-D"])
@@ -132,7 +132,8 @@ def test_slinkys_slurmdbd_takes_the_secret_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("secret", "key", "hashes"),
     [
-        ("keys", "slurm.key", {"slurm-key-hash"}),
+        ("keys", "slurm.key", set()),
+        ("keys-ring", "slurm.jwks", {"slurm-key-hash"}),
         ("keys", "jwt.key", {"jwt-key-hash"}),
         ("database", "password", {"slurmdbd-conf-hash"}),
         ("sssd", "sssd.conf", set()),

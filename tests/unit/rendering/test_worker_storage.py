@@ -82,12 +82,12 @@ def test_shared_volumes_are_mounted_where_the_cr_says() -> None:
     assert paths == {"/etc/slurm", "/home"}
 
 
-def test_a_worker_holds_the_slurm_key_alone_and_only_root_may_read_it() -> None:
+def test_a_worker_holds_the_ring_of_the_slurm_key_alone_and_only_root_may_read_it() -> None:
     """Facts 4.3: no slurm.conf, which slurmd fetches; no JWT key, which could make anybody anyone."""
     volume = named(pod_spec()["volumes"], "slurm-etc")["projected"]
     assert volume == {
         "defaultMode": 0o600,
-        "sources": [{"secret": {"name": "keys", "items": [{"key": "slurm.key", "path": "slurm.key"}]}}],
+        "sources": [{"secret": {"name": "keys-ring", "items": [{"key": "slurm.jwks", "path": "slurm.jwks"}]}}],
     }
 
 
