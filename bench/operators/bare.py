@@ -34,9 +34,17 @@ class Step:
     """Seconds until the last pod was ready."""
 
 
-async def steps(world: World, sizes: list[int], connections: int, *, namespace: str) -> list[Step]:
-    """Grow through the sizes in a namespace of its own, then take it all back."""
+async def steps(
+    world: World, sizes: list[int], connections: int, *, namespace: str, service: bool = False
+) -> list[Step]:
+    """Grow through the sizes in a namespace of its own, then take it all back.
+
+    With the Service that all workers share, Kubernetes' own controllers keep its endpoints meanwhile, which costs about
+    as much as an operator, whoever makes the pods.
+    """
     await world.add_namespace(namespace)
+    if service:
+        await world.add_service(namespace)
     bodies = bare_pods(namespace, sizes[-1])
     done = []
     async with tally(world.cluster, namespace) as counts:

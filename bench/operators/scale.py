@@ -81,14 +81,15 @@ async def measure(plan: Plan, report: Report) -> None:
             async with _scene(plan, report, made) as scene:
                 await _measure_operator(scene, before)
                 await bare.take_back(made, scene.counts, NAMESPACE, await _workers(made), plan.connections)
+            await _bare(plan, report, made, "with-service", service=True)
             after = await _bare(plan, report, made, "after")
             report.compare(_raw(plan, bare.mean(before, after)))
         report.details["load of the machine, after"] = os.getloadavg()
 
 
-async def _bare(plan: Plan, report: Report, made: World, when: str) -> list[Step]:
-    say(f"a bare loop of {plan.connections} connections makes {plan.pods} pods")
-    steps = await bare.steps(made, plan.pods, plan.connections, namespace=f"bare-{when}")
+async def _bare(plan: Plan, report: Report, made: World, when: str, *, service: bool = False) -> list[Step]:
+    say(f"a bare loop of {plan.connections} connections makes {plan.pods} pods ({when})")
+    steps = await bare.steps(made, plan.pods, plan.connections, namespace=f"bare-{when}", service=service)
     for size, step in zip([0, *plan.pods], steps, strict=False):
         report.add(f"bare loop, {when}: {size} -> {step.pods} pods created", step.created)
         report.add(f"bare loop, {when}: {size} -> {step.pods} pods ready", step.ready)

@@ -22,7 +22,7 @@ from penstock.api.validation import decode
 from penstock.cluster.errors import NotFound
 from penstock.cluster.kube import KubeCluster, Limits, find
 from penstock.cluster.resources import Lean, Resource
-from penstock.render import worker
+from penstock.render import worker, workers
 from penstock.render.inventory import Inventory, References
 from penstock.render.names import Domain
 from penstock.render.seat import seat
@@ -36,6 +36,8 @@ _PLACES = {
     "Secret": Resource("", "v1", "secrets", "Secret", Lean),
     "Controller": Resource("slinky.slurm.net", "v1beta1", "controllers", "Controller", Lean),
     "RestApi": Resource("slinky.slurm.net", "v1beta1", "restapis", "RestApi", Lean),
+    "Service": Resource("", "v1", "services", "Service", Lean),
+    "PodDisruptionBudget": Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", Lean),
     "NodeSet": Resource("slinky.slurm.net", "v1beta1", "nodesets", "NodeSet", Lean),
 }
 _KEYS = {
@@ -68,6 +70,11 @@ class World:
                 await asyncio.sleep(0.05)
             else:
                 return
+
+    async def add_service(self, namespace: str) -> None:
+        """Make what stands beside workers, without any operator."""
+        for body in beside_pods(namespace):
+            await self.cluster.create(_PLACES[body["kind"]], body)
 
     async def add_slurm(self, namespace: str) -> None:
         """Make a Slurm cluster that has no workers yet."""
@@ -106,6 +113,13 @@ def bare_pods(namespace: str, count: int) -> list[Json]:
     for pod in pods:
         pod["metadata"].pop("ownerReferences", None)
     return pods
+
+
+def beside_pods(namespace: str) -> list[Json]:
+    """What Penstock, and Slinky, make beside all workers of a cluster: their headless Service and their budget."""
+    kinds = [decode(body) for body in manifests(namespace) if body["kind"] != "Secret"]
+    inventory = Inventory.of(kinds, references=References(), domain=Domain())
+    return workers.manifests(inventory.cluster(inventory.controllers[0]))
 
 
 def _object(kind: str, name: str, namespace: str, *, version: str = API_VERSION, **fields: object) -> Json:
