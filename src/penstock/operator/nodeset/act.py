@@ -29,7 +29,7 @@ from penstock.slurm.rest.messages import NodeReport
 
 T = TypeVar("T")
 
-_AT_ONCE = 16
+_AT_ONCE = 32
 """Requests under way at a time."""
 
 
