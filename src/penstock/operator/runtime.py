@@ -155,10 +155,9 @@ class Operator:
             if self._election:
                 await self._election.leading.wait()
             self._lost.clear()
-            for key in [*self.caches.keys()]:
+            keys = [*self.caches.keys()]
+            for key in [*keys, *((SLURM, *key[1:]) for key in keys if key[0] == "Controller")]:
                 self.queue.add(key)
-                if key[0] == "Controller":
-                    self.queue.add((SLURM, *key[1:]))
             async with asyncio.TaskGroup() as term:
                 listening = term.create_task(self._reports.run())
                 await self._lost.wait()

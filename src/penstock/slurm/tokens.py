@@ -6,11 +6,16 @@ use_client_ids). Whoever holds the key can be anyone: neither the key nor a toke
 Time is a parameter everywhere, in seconds since 1970, so that the caller's clock is the only one.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
-from joserfc import errors, jwt
-from joserfc.jwk import OctKey
+
+# joserfc is loaded by whoever signs or reads, not by whoever might: it takes as long as all the rest of a start.
+if TYPE_CHECKING:
+    from joserfc.jwk import OctKey
 
 MIN_KEY_BYTES = 16
 # The two largest numbers mean "none given" and "all" to Slurm.
@@ -79,6 +84,8 @@ def sign(
     issuer: str = "penstock",
 ) -> str:
     """Make a token that lets its bearer be `username` for `lifetime_seconds`."""
+    from joserfc import jwt  # noqa: PLC0415
+
     _check_name(username)
     if lifetime_seconds <= 0:
         raise TokenRequestError(f'token for "{username}": a lifetime of {lifetime_seconds} s is over before it began')
@@ -99,6 +106,8 @@ def sign(
 
 def read(token: str, key: bytes, *, now: int) -> Claims:
     """Check the signature and the time of a token, and tell what it says."""
+    from joserfc import errors, jwt  # noqa: PLC0415
+
     imported = _import(key)
     # From None: the library's own messages may quote the token.
     try:
@@ -129,6 +138,8 @@ def _check_name(name: str) -> None:
 
 
 def _import(key: bytes) -> OctKey:
+    from joserfc.jwk import OctKey  # noqa: PLC0415
+
     if len(key) < MIN_KEY_BYTES:
         raise TokenRequestError(
             f"the key for Slurm's tokens has {len(key)} bytes; make one of 32: "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from penstock.api.controller import Topology
-from penstock.api.manifest import write
 from penstock.api.objects import Json
 from penstock.render.contract import V25_05
 from penstock.render.inventory import Cluster
@@ -16,6 +15,8 @@ def topology_yaml(cluster: Cluster) -> str | None:
     topologies = cluster.controller.spec.topology
     if not topologies or NAME in cluster.user_files or cluster.version < V25_05:
         return None
+    from penstock.api.manifest import write  # noqa: PLC0415 - YAML is for who has a topology: 40 ms of every start
+
     return write([[_topology(topology) for topology in topologies]])
 
 
