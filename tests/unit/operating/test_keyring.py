@@ -107,4 +107,4 @@ class Cluster(RuleBasedStateMachine):
 
 
 TestEveryWay = Cluster.TestCase
-TestEveryWay.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+TestEveryWay.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
