@@ -22,7 +22,7 @@ from penstock.cluster.wrapper import WRITES
 Call = tuple[str, str, str]
 """Verb, resource and outcome, as the operator counts them."""
 LEASES = "leases.coordination.k8s.io"
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds; what it ends is a failure."""
 
 

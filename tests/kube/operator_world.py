@@ -73,7 +73,7 @@ class World:
         found = {(one, name): item for one in (*OWNED, *KINDS) for name, item in self.objects(one).items()}
         return {f"{one}/{name}": item["metadata"]["resourceVersion"] for (one, name), item in found.items()}
 
-    def until(self, resource: str, true: Callable[[Objects], object], *, seconds: int = 20) -> Objects:
+    def until(self, resource: str, true: Callable[[Objects], object], *, seconds: int = 60) -> Objects:
         """Follow the objects of a resource until it is true of them."""
         listed = self._list(resource)
         objects = _by_name(listed)

@@ -41,6 +41,8 @@ class SlurmRestd:
     """Whether the daemons run at all."""
     away: bool = False
     slow: float = 0.0
+    deaf: bool = False
+    """Orders come to nothing, while questions are answered."""
     lost_replies: int = 0
     """So many of the next orders take effect, and nobody hears of it."""
     before: Callable[[], None] = lambda: None
@@ -60,7 +62,8 @@ class SlurmRestd:
         """Answer, or break off."""
         at = now()
         await asyncio.sleep(self.slow)
-        reply = None if self.away or not self.up() else self._answer(method, path, headers, body)
+        unheard = self.away or (self.deaf and method == "POST") or not self.up()
+        reply = None if unheard else self._answer(method, path, headers, body)
         if reply is not None and method == "POST" and self.lost_replies:
             self.lost_replies, reply = self.lost_replies - 1, None
         self.requests.append(Request(at, method, path, reply.status if reply else 0))

@@ -98,6 +98,19 @@ async def test_while_slurm_does_not_answer_nothing_goes(trouble: str) -> None:
 
 
 @simulated
+async def test_an_order_that_slurm_did_not_take_is_given_again() -> None:
+    """Nothing changes in Slurm by it, so nothing there would tell us to look once more."""
+    async with cluster(replicas=6) as (here, _):
+        here.slurmrestd.deaf = True
+        await here.scale(2)
+        await asyncio.sleep(60)
+        assert len(here.sight.workers()) == 6
+        here.slurmrestd.deaf = False
+        await here.until(lambda: len(here.sight.workers()) == 2, within=10)
+        await _rest(here, 2)
+
+
+@simulated
 async def test_a_slurm_that_goes_away_in_the_middle_of_a_drain_stops_it() -> None:
     async with cluster(replicas=6) as (here, _):
         here.slurm.submit(6, 30)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.api.nodeset import NodeSet, ScalingMode
 from penstock.operator.caches import place
 from penstock.operator.conditions import Cause
@@ -17,6 +19,9 @@ from penstock.operator.resources import Custom, Machine
 from penstock.render import labels, worker, workers
 from penstock.render.inventory import Cluster
 from penstock.render.seat import machine_seat
+
+_ORDER_AGAIN = 2.0
+"""Seconds until Slurm is given an order once more."""
 
 
 class NodeSets:
@@ -51,7 +56,11 @@ class NodeSets:
         waiting = bool(decided.wait or decided.drain or decided.undrain or registering(now))
         key = ("NodeSet", node_set.metadata.namespace, node_set.metadata.name)
         context.wait_for_slurm(cluster.controller, key, waiting=waiting)
-        return _told(context, item, now, decided, degraded=trouble)
+        told = _told(context, item, now, decided, degraded=trouble)
+        if trouble is None:
+            return told
+        # An order that Slurm did not take changes nothing there, so nothing would have us look again.
+        return replace(told, again=min(_ORDER_AGAIN, told.again or _ORDER_AGAIN))
 
     def _observe(self, context: Context, node_set: NodeSet, cluster: Cluster | None) -> Snapshot:
         meta, caches = node_set.metadata, context.caches
