@@ -28,6 +28,12 @@ class Condition:
     message: str
     """A sentence, for people."""
 
+    @classmethod
+    def read(cls, written: Json) -> Condition:
+        """One that stands in a status."""
+        status = {"True": True, "False": False}.get(written.get("status", ""))
+        return cls(written.get("type", ""), status, written.get("reason", ""), written.get("message", ""))
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -56,6 +62,14 @@ def waiting(cause: Cause) -> list[Condition]:
 def broken(cause: Cause) -> list[Condition]:
     """Not there, and somebody has to do something."""
     return summary(ready=cause, degraded=cause, well="Waits for somebody to mend it.")
+
+
+def troubled(written: Iterable[Json], cause: Cause) -> list[Condition]:
+    """Somebody has to do something; but what ran goes on running, so what was told of it stays as it stands."""
+    told = {one.type: one for one in broken(cause)}
+    before = map(Condition.read, written)
+    stays = {one.type: one for one in before if one.type not in told or (one.type == "Ready" and one.status)}
+    return [*(told | stays).values()]
 
 
 def _from(kind: str, status: bool, cause: Cause) -> Condition:

@@ -12,7 +12,7 @@ from penstock.api.nodeset import NodeSet
 from penstock.api.restapi import RestApi
 from penstock.api.token import Token
 from penstock.operator import accounting, controller, loginset, restapi, token
-from penstock.operator.conditions import Cause, Condition, broken
+from penstock.operator.conditions import Cause, troubled
 from penstock.operator.context import MENDABLE, Context, Outcome
 from penstock.operator.customs import Invalid, Key
 from penstock.operator.nodeset.reconcile import NodeSets
@@ -84,18 +84,8 @@ class Looks:
         kept: dict[str, Any] = {name: value for name, value in item.status.items() if name != "conditions"}
         for name in _REQUIRED.get(key[0], ()):
             kept.setdefault(name, "")
-        await self._statuses.write(key[0], item, _still_ready(item, cause), **kept)
+        await self._statuses.write(key[0], item, troubled(item.status.get("conditions") or [], cause), **kept)
 
 
 _REQUIRED = {"NodeSet": ("nodeSetHash", "selector"), "LoginSet": ("selector",)}
 """Fields of a status that the schema insists on."""
-
-
-def _still_ready(item: Custom, cause: Cause) -> list[Condition]:
-    """What ran goes on running, so Ready stays as it was told last; only that it cannot be changed is new."""
-    told = broken(cause)
-    for before in item.status.get("conditions") or []:
-        if before.get("type") == "Ready" and before.get("status") == "True":
-            ready = Condition("Ready", True, before.get("reason", "Ready"), before.get("message", ""))
-            return [ready, *(one for one in told if one.type != "Ready")]
-    return told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.objects import Json
-from penstock.operator.conditions import Cause, Condition, broken, summary, updated, waiting
+from penstock.operator.conditions import Cause, Condition, broken, summary, troubled, updated, waiting
 
 LATE = Cause("Late", "It is late.")
 EARLIER, NOW = "2026-11-16T08:00:00Z", "2026-11-16T09:00:00Z"
@@ -72,3 +72,21 @@ def test_a_condition_is_written_as_kubernetes_reads_it() -> None:
 def test_a_message_has_a_bound() -> None:
     """The API server refuses more, and with it the whole status."""
     assert len(written(Condition("Ready", True, "Why", "x" * 40000))["message"]) == 32768
+
+
+def test_trouble_takes_nothing_back_that_still_holds() -> None:
+    """What ran goes on running, and what is known of its configuration stays known."""
+    written = updated(
+        [],
+        [*summary(ready=None, well="ran"), Condition("ConfigurationValid", False, "Refused", "its words")],
+        generation=1,
+        now="then",
+    )
+    told = {one.type: (one.status, one.reason) for one in troubled(written, Cause("Refused", "no"))}
+    assert told == {
+        "Ready": (True, "Ready"),
+        "Progressing": (False, "Settled"),
+        "Degraded": (True, "Refused"),
+        "ConfigurationValid": (False, "Refused"),
+    }
+    assert [one.status for one in troubled([], Cause("Refused", "no")) if one.type == "Ready"] == [False]
