@@ -58,7 +58,7 @@ async def _rehearse(arguments: argparse.Namespace, connection: Connection) -> No
         sys.stdout.write(f"{line}\n")
 
     async with KubeCluster(connection) as cluster:
-        await Operator(cluster, _settings(arguments), locate=_locate(arguments), rehearsal=tell).rehearse()
+        await Operator(cluster, _settings(arguments), locate=_locate(arguments), rehearsal=tell).rehearse(tell)
     sys.stderr.write(f"{told} writes would be made now; nothing was changed.\n")
 
 

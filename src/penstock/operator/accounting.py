@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from penstock.api.accounting import Accounting
 from penstock.operator import keyring
-from penstock.operator.caches import place
 from penstock.operator.conditions import summary
 from penstock.operator.context import Context, Outcome
 from penstock.operator.references import missing
 from penstock.operator.resources import Custom
 from penstock.operator.workloads import health
 from penstock.render import accounting as render
-from penstock.render import labels, names
+from penstock.render import names
 
 
 async def reconcile(context: Context, item: Custom, accounting: Accounting) -> Outcome:
@@ -28,7 +27,7 @@ async def reconcile(context: Context, item: Custom, accounting: Accounting) -> O
     if waits is None:
         await context.keep_only("Accounting", item, render.manifests(accounting, inventory.references))
     workload = context.caches.stateful_sets.get(names.accounting(accounting), meta.namespace)
-    pods = context.caches.pods.by("component", place(meta.namespace, labels.selector("slurmdbd", accounting)))
+    pods = context.caches.pods_of("slurmdbd", accounting)
     return Outcome(
         conditions=health(workload, pods, daemon="slurmdbd", degraded=waits, progressing=rotation.progressing),
         again=rotation.again,

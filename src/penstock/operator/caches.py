@@ -109,6 +109,10 @@ class Caches:
             for item in view.all() if namespace is None else view.by("namespace", namespace):
                 yield kind, item.metadata.namespace, item.metadata.name
 
+    def pods_of(self, app: str, owner: Kind) -> list[Pod]:
+        """The pods of a daemon of one of our objects, leaving ones included."""
+        return [*self.pods.by("component", place(owner.metadata.namespace, labels.selector(app, owner)))]
+
     def kinds(self, namespace: str) -> list[Kind]:
         """The usable objects of ours in a namespace."""
         found = [self.decoded(key) for key in [*self.keys(namespace)]]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from penstock.api.controller import Controller
 from penstock.api.objects import Json
-from penstock.cluster.errors import ClusterError, Forbidden, Refused
+from penstock.cluster.errors import ClusterError, Forbidden, NotFound, Refused
 from penstock.cluster.port import Cluster
 from penstock.operator.caches import Caches
 from penstock.operator.conditions import Condition
@@ -16,7 +17,7 @@ from penstock.operator.customs import Key
 from penstock.operator.events import Recorder
 from penstock.operator.owned import KindMissing, NameTaken, Owned
 from penstock.operator.reports import Reports
-from penstock.operator.resources import CUSTOMS, Custom
+from penstock.operator.resources import CUSTOMS, PODS, Custom, Pod
 from penstock.operator.slurm import IN_A_HURRY, Slurm
 from penstock.operator.status import Now
 from penstock.operator.triggers import Look
@@ -76,6 +77,14 @@ class Context:
             raise refused[0]
         for place in await self.owned.prune(item.metadata.uid, [*wanted, *also]):
             self.events.normal(CUSTOMS[kind], item, "Deleted", f"{place[0]} {place[2]}: no longer asked for")
+
+    async def touch(self, pods: Iterable[Pod], annotation: str, text: str) -> None:
+        """Give pods an annotation, so that kubelet looks at their volumes at once and not in a minute."""
+        patch = {"metadata": {"annotations": {annotation: text}}}
+        for pod in pods:
+            if pod.metadata.annotations.get(annotation) != text:
+                with suppress(NotFound):
+                    await self.cluster.patch(PODS, pod.metadata.name, patch, namespace=pod.metadata.namespace)
 
     def wait_for_slurm(self, controller: Controller, who: Key, *, waiting: bool) -> None:
         """Have Slurm asked every second while `who` waits for its nodes to change."""

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 
 from penstock.api.controller import Controller
-from penstock.cluster.errors import NotFound
 from penstock.operator import active, configuration, keyring
-from penstock.operator.caches import place
 from penstock.operator.conditions import Cause, summary
 from penstock.operator.configuration import Findings
 from penstock.operator.context import Context, Outcome
 from penstock.operator.keyring import Rotation
 from penstock.operator.references import missing
-from penstock.operator.resources import PODS, SERVICE_MONITORS, Custom, Pod
+from penstock.operator.resources import SERVICE_MONITORS, Custom, Pod
 from penstock.operator.slurm import slurm_key
 from penstock.operator.workloads import carries, health
 from penstock.render import accounting as slurmdbd
 from penstock.render import controller as render
-from penstock.render import labels, names
+from penstock.render import names
 from penstock.render.inventory import Cluster, Inventory
 from penstock.render.reconfigure import fingerprint
 
@@ -41,7 +38,7 @@ async def reconcile(context: Context, item: Custom, controller: Controller) -> O
     if controller.spec.external:
         return Outcome(conditions=summary(ready=None, degraded=waits, well="slurmctld runs elsewhere."))
     workload = context.caches.stateful_sets.get(names.controller(controller), meta.namespace)
-    pods = [*context.caches.pods.by("component", place(meta.namespace, labels.selector("slurmctld", controller)))]
+    pods = context.caches.pods_of("slurmctld", controller)
     staying = [pod for pod in pods if not pod.leaving]
     if controller.spec.replicas > 1:
         await active.mark(context, controller, staying)
@@ -71,7 +68,7 @@ async def _configuration(context: Context, cluster: Cluster, pods: Sequence[Pod]
     files = render.directory(cluster)
     wanted = fingerprint(files)
     if given and cluster.controller.spec.reconfigures_in_place:
-        await _touch(context, pods, wanted)
+        await context.touch(pods, configuration.TOUCHED, wanted)
     reports = [context.reports.of(pod) for pod in pods]
     if any(one is None or one.fingerprint != wanted for one in reports):
         return Findings(wanted=wanted, reports=reports, files=files)
@@ -79,14 +76,6 @@ async def _configuration(context: Context, cluster: Cluster, pods: Sequence[Pod]
         cluster.controller, configuration.partitions_in(files), of=wanted
     )
     return Findings(wanted=wanted, reports=reports, missing_partitions=gone, unasked=unasked, files=files)
-
-
-async def _touch(context: Context, pods: Iterable[Pod], wanted: str) -> None:
-    patch = {"metadata": {"annotations": {configuration.TOUCHED: wanted}}}
-    for pod in pods:
-        if pod.metadata.annotations.get(configuration.TOUCHED) != wanted:
-            with suppress(NotFound):
-                await context.cluster.patch(PODS, pod.metadata.name, patch, namespace=pod.metadata.namespace)
 
 
 def _spoilt(context: Context, controller: Controller) -> Cause | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,10 +18,9 @@ from penstock.api.accounting import Accounting
 from penstock.api.controller import Controller
 from penstock.api.objects import SecretKeySelector
 from penstock.cluster.errors import AlreadyExists, Conflict, NotFound
-from penstock.operator.caches import place
 from penstock.operator.conditions import Cause
 from penstock.operator.context import Context
-from penstock.operator.resources import CUSTOMS, PODS, SECRETS, Content, Custom, Pod
+from penstock.operator.resources import CUSTOMS, SECRETS, Content, Custom, Pod
 from penstock.operator.workloads import carries
 from penstock.render import keyring as render
 from penstock.render import labels, names, slurmd
@@ -129,7 +127,8 @@ async def tend(
     if rotation is not AT_REST:
         inventory = await context.inventory(owner.metadata.namespace)
     if isinstance(owner, Controller):
-        await _touch(context, owner, render.ring_hash(inventory.references, owner.metadata.namespace, key))
+        digest = render.ring_hash(inventory.references, owner.metadata.namespace, key)
+        await context.touch(_slurmctlds(context, owner) if digest else (), TOUCHED, digest or "")
     return inventory, rotation
 
 
@@ -236,8 +235,7 @@ class _Keeper:
                 yield from (pod for pod in caches.by("owners", node_set.metadata.uid) if _runs(pod))
         for login_set in self.inventory.members(self.inventory.login_sets, cluster):
             if render.holds_ring(cluster, login_contract(login_set)):
-                mine = place(cluster.namespace, labels.selector("login", login_set))
-                yield from (pod for pod in caches.by("component", mine) if _runs(pod))
+                yield from (pod for pod in self.context.caches.pods_of("login", login_set) if _runs(pod))
 
     def _unread(self, digest: str | None) -> Iterator[str]:
         for one in self.held_by:
@@ -284,13 +282,4 @@ def _came_back(pod: Pod, since: datetime) -> bool:
 
 
 def _slurmctlds(context: Context, controller: Controller) -> list[Pod]:
-    mine = place(controller.metadata.namespace, labels.selector("slurmctld", controller))
-    return [pod for pod in context.caches.pods.by("component", mine) if not pod.leaving]
-
-
-async def _touch(context: Context, controller: Controller, digest: str | None) -> None:
-    for pod in _slurmctlds(context, controller):
-        if digest and pod.metadata.annotations.get(TOUCHED) != digest:
-            patch = {"metadata": {"annotations": {TOUCHED: digest}}}
-            with suppress(NotFound):
-                await context.cluster.patch(PODS, pod.metadata.name, patch, namespace=pod.metadata.namespace)
+    return [pod for pod in context.caches.pods_of("slurmctld", controller) if not pod.leaving]

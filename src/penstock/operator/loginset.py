@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from penstock.api.loginset import LoginSet
 from penstock.cluster.errors import AlreadyExists
-from penstock.operator.caches import place
 from penstock.operator.context import Context, Outcome
 from penstock.operator.host_keys import make_host_keys
 from penstock.operator.references import cluster_of, missing_around
@@ -28,11 +27,13 @@ async def reconcile(context: Context, item: Custom, login_set: LoginSet) -> Outc
     if waits is None and cluster is not None:
         await _keep(context, item, cluster, login_set)
     workload = context.caches.deployments.get(names.login(login_set), meta.namespace)
-    pods = context.caches.pods.by("component", place(meta.namespace, labels.selector("login", login_set)))
-    selector = ",".join(f"{name}={text}" for name, text in sorted(labels.selector("login", login_set).items()))
+    pods = context.caches.pods_of("login", login_set)
     return Outcome(
         conditions=health(workload, pods, daemon="login", degraded=waits),
-        status={"replicas": workload.status.replicas if workload else 0, "selector": selector},
+        status={
+            "replicas": workload.status.replicas if workload else 0,
+            "selector": labels.selector_text("login", login_set),
+        },
     )
 
 

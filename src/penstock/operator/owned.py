@@ -123,7 +123,7 @@ class Owned:
             return
         with suppress(NotFound):
             there = await self._cluster.get(resource, name, namespace)
-            if any(one.uid == owner for one in there.metadata.owner_references):
+            if _is_of(there, {owner}):
                 only_if = Preconditions(uid=there.metadata.uid)
                 await self._cluster.delete(resource, name, namespace=namespace, only_if=only_if)
         self._absent.add(place)

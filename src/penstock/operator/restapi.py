@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from penstock.api.restapi import RestApi
-from penstock.operator.caches import place
 from penstock.operator.context import Context, Outcome
 from penstock.operator.references import cluster_of, missing_around
 from penstock.operator.resources import Custom
 from penstock.operator.workloads import health
-from penstock.render import labels, names
+from penstock.render import names
 from penstock.render import restapi as render
 
 
@@ -21,5 +20,5 @@ async def reconcile(context: Context, item: Custom, rest_api: RestApi) -> Outcom
     if waits is None and cluster is not None:
         await context.keep_only("RestApi", item, render.manifests(cluster, rest_api))
     workload = context.caches.deployments.get(names.restapi(rest_api), meta.namespace)
-    pods = context.caches.pods.by("component", place(meta.namespace, labels.selector("slurmrestd", rest_api)))
+    pods = context.caches.pods_of("slurmrestd", rest_api)
     return Outcome(conditions=health(workload, pods, daemon="slurmrestd", degraded=waits))

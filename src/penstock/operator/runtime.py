@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from penstock.cluster.errors import ClusterError
@@ -119,17 +118,20 @@ class Operator:
                 for task in tasks:
                     task.cancel()
 
-    async def rehearse(self) -> None:
-        """Look at everything once, writing nothing, and end; what would be written is told."""
+    async def rehearse(self, tell: Callable[[str], None]) -> None:
+        """Look at everything once, writing nothing, and end; what would be written, or refused, is told."""
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(informer.run()) for view in self.caches.views for informer in view.informers]
             await self.caches.synced()
-            keys = [*self.caches.keys()]
-            for key in [*((SLURM, *key[1:]) for key in keys if key[0] == "Controller"), *keys]:
-                with suppress(ClusterError, ConfError):
+            # Slurm first: what would be done about workers depends on what it says.
+            for key in sorted(self._everything(), key=lambda key: key[0] != SLURM):
+                try:
                     await self._looks.at(key)
+                except (ClusterError, ConfError) as error:
+                    tell(f"{key[0]} {key[1]}/{key[2]}: {error}")
             for task in tasks:
                 task.cancel()
+        await self._slurm.close()
 
     def stop(self) -> None:
         """Begin nothing more."""
@@ -155,13 +157,16 @@ class Operator:
             if self._election:
                 await self._election.leading.wait()
             self._lost.clear()
-            keys = [*self.caches.keys()]
-            for key in [*keys, *((SLURM, *key[1:]) for key in keys if key[0] == "Controller")]:
+            for key in self._everything():
                 self.queue.add(key)
             async with asyncio.TaskGroup() as term:
                 listening = term.create_task(self._reports.run())
                 await self._lost.wait()
                 listening.cancel()
+
+    def _everything(self) -> list[Key]:
+        keys = [*self.caches.keys()]
+        return [*keys, *((SLURM, *key[1:]) for key in keys if key[0] == "Controller")]
 
     def _look(self, key: Key, seconds: float) -> None:
         if seconds > 0:

@@ -44,6 +44,11 @@ def selector(app: str, owner: Kind) -> Labels:
     return {NAME: app, INSTANCE: owner.metadata.name}
 
 
+def selector_text(app: str, owner: Kind) -> str:
+    """The same as one text, as a status and `kubectl -l` have it."""
+    return ",".join(f"{name}={text}" for name, text in sorted(selector(app, owner).items()))
+
+
 def component(app: str, owner: Kind) -> Labels:
     """The labels that every object of a component carries; the seeds' label stands beside Kubernetes' own."""
     return selector(app, owner) | {COMPONENT: _COMPONENTS[app], SLINKY_COMPONENT: app}

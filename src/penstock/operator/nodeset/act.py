@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -56,14 +56,8 @@ class Acting:
 
     async def _give_back(self, nodes: Collection[str]) -> None:
         """Undrain, after one more look: somebody may have made the drain their own a moment ago."""
-        if not nodes:
-            return
-        try:
-            known = await self.context.slurm.nodes_now(self.cluster.controller)
-        except SlurmError as error:
-            self.troubles.append(str(error))
-            return
-        still_ours = [name for name in nodes if name in known and is_our_drain(known[name])]
+        known = await self._nodes_now() if nodes else None
+        still_ours = [name for name in nodes if known and name in known and is_our_drain(known[name])]
         await self._tell_slurm(still_ours, state=["UNDRAIN"], extra="")
 
     async def _tell_slurm(self, nodes: Collection[str], **changes: object) -> None:
@@ -134,14 +128,17 @@ class Acting:
 
     async def _confirmed(self, removals: Collection[Remove]) -> list[Remove]:
         """Those of which Slurm says, at this moment, that nothing runs there; one question for all of them."""
-        if not removals:
-            return []
-        try:
-            known = await self.context.slurm.nodes_now(self.cluster.controller)
-        except SlurmError as error:
-            self.troubles.append(str(error))
+        known = await self._nodes_now() if removals else None
+        if known is None:
             return []
         return [one for one in removals if _may_go(one, known.get(slurm_node(self.node_set, one.pod)))]
+
+    async def _nodes_now(self) -> Mapping[str, NodeReport] | None:
+        try:
+            return await self.context.slurm.nodes_now(self.cluster.controller)
+        except SlurmError as error:
+            self.troubles.append(str(error))
+            return None
 
     async def _delete(self, one: Remove) -> None:
         meta = one.pod.metadata

@@ -24,7 +24,6 @@ def counts(now: Snapshot, before: Mapping[str, object], moment: datetime) -> Jso
     newest = revision(now.node_set)
     seconds = now.node_set.spec.min_ready_seconds
     available = sum(_is_available(pod, seconds, moment) for pod in now.ready) if seconds else len(now.ready)
-    selector = labels.selector("slurmd", now.node_set)
     return {
         "replicas": len(now.pods),
         "desired": now.desired,
@@ -34,7 +33,7 @@ def counts(now: Snapshot, before: Mapping[str, object], moment: datetime) -> Jso
         "unavailableReplicas": max(now.desired - available, 0),
         "observedGeneration": now.node_set.metadata.generation,
         "nodeSetHash": newest,
-        "selector": ",".join(f"{name}={text}" for name, text in sorted(selector.items())),
+        "selector": labels.selector_text("slurmd", now.node_set),
         **_slurm_counts(now, before),
     }
 
