@@ -96,7 +96,8 @@ def request(root: Path, place: Path, key: bytes, names: tuple[str, ...]) -> dict
         "binds": {"/run/shared": str(place / "shared")},
         "logs": str(place / "logs"),
         "hostname": "ctl",
-        "directories": {"/run/slurmctld": "slurm", "/var/spool/slurmctld": "slurm", **spools},
+        # Several slurmd that start at once would each make /run/slurm, and of 24.11 those who lose that race die.
+        "directories": {"/run/slurm": "root", "/run/slurmctld": "slurm", "/var/spool/slurmctld": "slurm", **spools},
         "files": files,
         "daemons": [*daemons(), *(worker(name, 7000 + index) for index, name in enumerate(names))],
     }
