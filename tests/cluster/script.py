@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from penstock.cluster.errors import ClusterError
-from penstock.cluster.port import EVERYTHING, Cluster, Event, EventType, Listing, Selection
+from penstock.cluster.port import EVERYTHING, Cluster, Early, Event, EventType, Listing, Selection
 from penstock.cluster.resources import Meta, OwnerReference, Resource, Whole
 
 THINGS = Resource("", "v1", "things", "Thing", Whole)
@@ -94,9 +94,16 @@ class Script:
         return cast(Cluster, self)
 
     async def list(
-        self, resource: Resource[Whole], where: Selection = EVERYTHING, *, limit: int = 500, continue_token: str = ""
+        self,
+        resource: Resource[Whole],
+        where: Selection = EVERYTHING,
+        *,
+        limit: int = 500,
+        continue_token: str = "",
+        early: Early | None = None,
     ) -> Listing[Whole]:
         """The next scene must be this listing."""
+        del early
         assert (resource, where, limit) == (THINGS, EVERYTHING, 500)
         if self.over.is_set():
             await asyncio.sleep(1e9)

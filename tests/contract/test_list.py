@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from penstock.cluster.errors import Refused
+from penstock.cluster.pages import pages
 from penstock.cluster.port import Selection
+from penstock.cluster.store import Store
 
 from .world import CONFIG_MAPS, NODE_SETS, PODS, World, contract, refused
 
@@ -45,6 +48,32 @@ async def test_pages_show_the_moment_of_the_first_whatever_happens_meanwhile(wor
     assert second.items[1].data == {}
     assert third.continue_token == ""
     assert len({page.resource_version for page in pages}) == 1
+
+
+@contract
+async def test_all_pages_are_read_as_one_listing(world: World) -> None:
+    """More objects than a page holds: what an informer reads at its start."""
+    names = [f"m-{number:04}" for number in range(501)]
+    async with asyncio.TaskGroup() as group:
+        for part in range(10):
+            group.create_task(make(world, *names[part::10]))
+    found = [page async for page in pages(world.cluster, CONFIG_MAPS, world.here)]
+    assert [item.metadata.name for page in found for item in page.items] == names
+    assert [len(page.items) for page in found] == [500, 1]
+    assert len({page.resource_version for page in found}) == 1
+
+
+@contract
+async def test_what_is_said_early_of_the_next_page_is_true(world: World) -> None:
+    await make(world, "a", "b", "c")
+    said: list[str] = []
+    first = await world.cluster.list(CONFIG_MAPS, world.here, limit=2, early=said.append)
+    # The store has a page as soon as it is asked; a server that no longer says it early makes our start slower.
+    assert said == ([] if isinstance(world.cluster, Store) else [first.continue_token])
+    last = await world.cluster.list(
+        CONFIG_MAPS, world.here, limit=2, continue_token=first.continue_token, early=said.append
+    )
+    assert (last.continue_token, len(said) <= 1) == ("", True)
 
 
 @contract

@@ -23,6 +23,7 @@ from penstock.operator.metrics import Metrics
 from penstock.operator.runtime import Operator, Settings
 from penstock.operator.slurm import Locate
 from penstock.render.names import Domain
+from penstock.slurm import tokens
 
 _LOG = logging.getLogger(__name__)
 _LEASE = "penstock-operator"
@@ -88,7 +89,10 @@ async def _operate(arguments: argparse.Namespace, connection: Connection) -> Non
             _LOG.info("health and metrics at %s:%d", address.rpartition(":")[0], port)
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, operator.stop)
-        await operator.run()
+        async with asyncio.TaskGroup() as group:
+            # Done while the first listing is waited for, and not by the first look, which others wait for.
+            group.create_task(asyncio.to_thread(tokens.prepare))
+            await operator.run()
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:

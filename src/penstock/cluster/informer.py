@@ -16,6 +16,7 @@ from penstock.cluster.backoff import Backoff
 from penstock.cluster.errors import ClusterError, Expired, Overloaded, Unreachable
 from penstock.cluster.index import Index, Indexer, Key
 from penstock.cluster.outage import Outage
+from penstock.cluster.pages import pages
 from penstock.cluster.port import EVERYTHING, Cluster, Event, EventType, Selection, T
 from penstock.cluster.resources import Resource
 
@@ -107,16 +108,14 @@ class Informer(Generic[T]):
 
     async def _list(self) -> None:
         found: dict[Key, T] = {}
-        token = ""
-        while True:
-            page = await self._cluster.list(self.resource, self._where, continue_token=token)
-            self._sign_of_life()
-            found.update((_key(item), item) for item in page.items)
-            token = page.continue_token
-            if not token:
-                break
+        version = ""
+        async with aclosing(pages(self._cluster, self.resource, self._where)) as listing:
+            async for page in listing:
+                self._sign_of_life()
+                found.update((_key(item), item) for item in page.items)
+                version = page.resource_version
         self._replace(found)
-        self._since = page.resource_version
+        self._since = version
         self.synced.set()
 
     async def _follow(self, since: str) -> None:

@@ -11,7 +11,7 @@ The semantics are Kubernetes' own, and `tests/contract` holds both adapters to t
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
@@ -58,6 +58,10 @@ class Listing(Generic[T]):
     """Not empty: there is more, ask again with it."""
 
 
+Early = Callable[[str], None]
+"""Told where the next page begins; perhaps never, and twice when a page has to be asked for twice."""
+
+
 class Propagation(Enum):
     """What becomes of the objects that a deleted one owned."""
 
@@ -100,9 +104,18 @@ class Cluster(Protocol):
         ...
 
     async def list(
-        self, resource: Resource[T], where: Selection = EVERYTHING, *, limit: int = 500, continue_token: str = ""
+        self,
+        resource: Resource[T],
+        where: Selection = EVERYTHING,
+        *,
+        limit: int = 500,
+        continue_token: str = "",
+        early: Early | None = None,
     ) -> Listing[T]:
-        """One page of objects. Pages of one listing show one moment; a token too old is `Expired`."""
+        """One page of objects. Pages of one listing show one moment; a token too old is `Expired`.
+
+        `early` may be told the token of the next page before this one is here. `penstock.cluster.pages` reads them all.
+        """
         ...
 
     def watch(

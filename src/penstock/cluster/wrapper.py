@@ -12,6 +12,7 @@ from penstock.cluster.port import (
     EVERYTHING,
     MANAGER,
     Cluster,
+    Early,
     Event,
     Listing,
     Preconditions,
@@ -42,11 +43,17 @@ class Wrapper:
             return await self._cluster.get(resource, name, namespace)
 
     async def list(
-        self, resource: Resource[T], where: Selection = EVERYTHING, *, limit: int = 500, continue_token: str = ""
+        self,
+        resource: Resource[T],
+        where: Selection = EVERYTHING,
+        *,
+        limit: int = 500,
+        continue_token: str = "",
+        early: Early | None = None,
     ) -> Listing[T]:
         """One page of objects."""
         async with self._around("list", resource.name):
-            return await self._cluster.list(resource, where, limit=limit, continue_token=continue_token)
+            return await self._cluster.list(resource, where, limit=limit, continue_token=continue_token, early=early)
 
     def watch(
         self, resource: Resource[T], where: Selection = EVERYTHING, *, since: str

@@ -73,6 +73,11 @@ class Claims:
     identity: Identity | None
 
 
+def prepare() -> None:
+    """Load what signing needs, at a time that suits."""
+    from joserfc import jwt  # noqa: F401, PLC0415
+
+
 def sign(
     key: bytes,
     *,

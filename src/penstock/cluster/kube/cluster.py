@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import AsyncGenerator
 from types import TracebackType
 from typing import Any, Generic, Self
@@ -14,11 +15,12 @@ from penstock.cluster.errors import Refused
 from penstock.cluster.kube import answers, loglines, paths
 from penstock.cluster.kube.changes import Changes
 from penstock.cluster.kube.connection import Connection
-from penstock.cluster.kube.transport import Call, Limits, Transport
+from penstock.cluster.kube.transport import Call, Limits, Peek, Transport
 from penstock.cluster.port import (
     ALWAYS,
     EVERYTHING,
     MANAGER,
+    Early,
     Event,
     EventType,
     Listing,
@@ -33,6 +35,10 @@ _PODS = Resource("", "v1", "pods", "Pod", Lean)
 _APPLY = "application/apply-patch+yaml"
 """JSON is YAML."""
 _MERGE = "application/merge-patch+json"
+
+
+_NEXT = re.compile(rb'\{"kind":"\w+","apiVersion":"[^"]+","metadata":\{"resourceVersion":"\d+","continue":"([^"\\]+)"')
+"""How an API server begins a page that is not the last; should it once begin otherwise, nothing is known early."""
 
 
 class _PageMeta(msgspec.Struct, rename="camel"):
@@ -68,14 +74,21 @@ class KubeCluster:
         return answers.read(body, resource.struct, what)
 
     async def list(
-        self, resource: Resource[T], where: Selection = EVERYTHING, *, limit: int = 500, continue_token: str = ""
+        self,
+        resource: Resource[T],
+        where: Selection = EVERYTHING,
+        *,
+        limit: int = 500,
+        continue_token: str = "",
+        early: Early | None = None,
     ) -> Listing[T]:
         """One page of objects, straight from the store behind the server: a cached list would ignore the limit."""
         what = f"list {paths.label(resource, namespace=where.namespace)}"
         query = _selectors(where) | {"limit": str(limit)}
         if continue_token:
             query["continue"] = continue_token
-        body = await self._send("GET", paths.collection(resource, where.namespace), what, query=query)
+        peek = (lambda block: _tell_next(block, early)) if early else None
+        body = await self._send("GET", paths.collection(resource, where.namespace), what, query=query, peek=peek)
         page: _Page[T] = answers.read(body, _Page[resource.struct], what)  # type: ignore[name-defined]
         return Listing(page.items or [], page.metadata.resource_version, page.metadata.continue_ or "")
 
@@ -214,6 +227,7 @@ class KubeCluster:
         body: Json | None = None,
         content_type: str = "application/json",
         patient: bool = True,
+        peek: Peek | None = None,
     ) -> bytes:
         call = Call(
             method=method,
@@ -224,8 +238,15 @@ class KubeCluster:
             body=None if body is None else msgspec.json.encode(body),
             content_type=content_type,
             patient=patient,
+            peek=peek,
         )
         return await self._transport.send(call)
+
+
+def _tell_next(beginning: bytes, early: Early) -> None:
+    """Read from the first bytes of a page where the next one begins."""
+    if found := _NEXT.match(beginning):
+        early(found[1].decode())
 
 
 def _place(body: Json) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -50,6 +50,10 @@ class Limits:
     backoff: Backoff = field(default_factory=lambda: Backoff(first=0.1, longest=5.0))
 
 
+Peek = Callable[[bytes], None]
+"""Shown the first bytes of a good answer as soon as they are here."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One request."""
@@ -63,6 +67,7 @@ class Call:
     content_type: str = "application/json"
     patient: bool = True
     """Whether 429 means "wait and try again"; to an eviction it means "no"."""
+    peek: Peek | None = None
 
 
 class _NeverSent(Unreachable):
@@ -138,6 +143,10 @@ class Transport:
             async with await self._open(call, bounds) as response:
                 if not 200 <= response.status < 300:
                     raise await _failure(response, call)
+                if call.peek:
+                    # Bytes are taken from the stream only by reading them: what was shown is put before the rest.
+                    call.peek(beginning := await response.content.readany())
+                    return beginning + await response.content.read()
                 return await response.read()
 
     async def _open(self, call: Call, bounds: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:

@@ -23,6 +23,7 @@ from penstock.cluster.port import (
     ALWAYS,
     EVERYTHING,
     MANAGER,
+    Early,
     Event,
     EventType,
     Listing,
@@ -91,9 +92,16 @@ class Store:
         return self._visible(Key(resource.name, namespace, name)).read_as(resource)
 
     async def list(
-        self, resource: Resource[T], where: Selection = EVERYTHING, *, limit: int = 500, continue_token: str = ""
+        self,
+        resource: Resource[T],
+        where: Selection = EVERYTHING,
+        *,
+        limit: int = 500,
+        continue_token: str = "",
+        early: Early | None = None,
     ) -> Listing[T]:
         """One page of objects, in the order of their names; all pages of a listing show the moment of the first."""
+        del early  # A page is here as soon as it is asked for.
         start = bookmark_of(continue_token, resource.name) if continue_token else Bookmark(self._version)
         chosen = Chosen(resource.name, where)
         found = (
