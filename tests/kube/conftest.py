@@ -2,12 +2,14 @@
 
 import itertools
 import sys
+from collections.abc import Iterator
 
 import pytest
 
 from .control_plane import ControlPlane, control_plane, run
+from .kubelet import playing_kubelet
 
-__all__ = ["control_plane", "crds", "namespace"]
+__all__ = ["control_plane", "crds", "fake_nodes", "namespace"]
 
 NUMBERS = itertools.count()
 
@@ -22,9 +24,21 @@ def namespace(control_plane: ControlPlane) -> str:
 
 
 @pytest.fixture(scope="session")
+def fake_nodes(control_plane: ControlPlane) -> Iterator[None]:
+    """Play kubelet for the pods of all tests."""
+    with playing_kubelet(control_plane):
+        yield
+
+
+@pytest.fixture(scope="session")
 def crds(control_plane: ControlPlane) -> list[str]:
+    """Have the six kinds; their names."""
+    return install_crds(control_plane)
+
+
+def install_crds(plane: ControlPlane) -> list[str]:
     """Install the six kinds as the documentation says; their names, once the API server serves them."""
     printed = run(sys.executable, "-m", "penstock", "crds").stdout
-    applied = control_plane.kubectl_says("apply", "--server-side", "-f", "-", "-o", "name", stdin=printed).split()
-    control_plane.kubectl_says("wait", "--for=condition=Established", "--timeout=30s", *applied)
+    applied = plane.kubectl_says("apply", "--server-side", "-f", "-", "-o", "name", stdin=printed).split()
+    plane.kubectl_says("wait", "--for=condition=Established", "--timeout=30s", *applied)
     return applied

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,14 +116,18 @@ def command(kubeconfig: Path, *options: str) -> list[str]:
 
 
 @contextmanager
-def operating(kubeconfig: Path, directory: Path, *options: str) -> Iterator[OperatorProcess]:
+def operating(
+    kubeconfig: Path, directory: Path, *options: str, env: Mapping[str, str] | None = None
+) -> Iterator[OperatorProcess]:
     """Run an operator until the end, and stop it in good order unless somebody has ended it before."""
     address = f"127.0.0.1:{_free_port()}"
     log = directory / f"operator-{address.rpartition(':')[2]}.log"
     served = ("--health-address", address, "--metrics-address", address)
     with (
         log.open("wb") as out,
-        subprocess.Popen(command(kubeconfig, *served, *options), stderr=out) as process,  # noqa: S603 - ours
+        subprocess.Popen(  # noqa: S603 - ours
+            command(kubeconfig, *served, *options), stderr=out, env={**os.environ, **(env or {})}
+        ) as process,
     ):
         operator = OperatorProcess(process, address, log)
         try:

@@ -1,6 +1,7 @@
 """Stories told side by side: most of their time is waiting, so they wait together.
 
 Each has a namespace and a directory of its own, and runs its own operators. A test waits for the end of one story.
+Whoever tells them uses the fixture `fake_nodes`: workers need machines.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from .control_plane import ControlPlane
 from .operator_process import PATIENCE
-from .operator_world import Json, World, fake_nodes
+from .operator_world import Json, World
 from .specs import an_object
 
 KEY = "a key of more than thirty-two characters"
@@ -46,7 +47,7 @@ def cpu(replicas: int) -> Json:
 @contextmanager
 def telling(plane: ControlPlane, directory: Path, *stories: Story) -> Iterator[Told]:
     """Begin all stories; what is given waits for the end of one, and raises what went wrong in it."""
-    with fake_nodes(plane), ThreadPoolExecutor(len(stories)) as threads:
+    with ThreadPoolExecutor(len(stories)) as threads:
         begun = {story: threads.submit(story, _place(plane, directory, story)) for story in stories}
         yield lambda story: begun[story].result(4 * PATIENCE)
 

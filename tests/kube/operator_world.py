@@ -5,13 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from .control_plane import TOOL, ControlPlane, Said
+from .control_plane import ControlPlane, Said
 
 Json = dict[str, Any]
 Objects = dict[str, Json]
@@ -117,19 +116,6 @@ def _short(objects: Objects) -> Objects:
     for item in objects.values():
         item["metadata"].pop("managedFields", None)
     return objects
-
-
-@contextmanager
-def fake_nodes(plane: ControlPlane, count: int = 5) -> Iterator[None]:
-    """Play kubelet."""
-    words = [*TOOL, "fake-nodes", "--count", str(count), "--kubeconfig", str(plane.kubeconfig)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as agent:  # noqa: S603 - ours
-        try:
-            assert agent.stdout is not None
-            assert agent.stdout.readline() == f"{count} fake nodes are ready\n"
-            yield
-        finally:
-            agent.terminate()
 
 
 def conditions(item: Json) -> dict[str, Json]:

@@ -7,13 +7,12 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.cli.sources import sample
 
 from .control_plane import ROOT, TOOL, ControlPlane, run, started
+from .kubelet import playing_kubelet
 
 SHELL = re.compile(r"```shell\n(.*?)```", re.DOTALL)
 STORAGE = """
@@ -29,7 +28,7 @@ def test_the_operators_page_from_top_to_bottom(tmp_path: Path) -> None:
     page = SHELL.findall((ROOT / "docs/operator.md").read_text())
     assert len(page) >= 5
     (tmp_path / "cluster.yaml").write_text(sample()[1])
-    with started(tmp_path / "instance") as plane, fake_nodes(plane):
+    with started(tmp_path / "instance") as plane, playing_kubelet(plane):
         plane.kubectl_says("apply", "-f", "-", stdin=STORAGE)
         # -x: the log shows how far it came.
         code, said = in_a_shell("set -euxo pipefail\n" + "\n".join(page), tmp_path, plane)
@@ -56,16 +55,3 @@ def in_a_shell(script: str, home: Path, plane: ControlPlane) -> tuple[int, str]:
         finally:
             os.killpg(shell.pid, signal.SIGTERM)
     return code, log.read_text()
-
-
-@contextmanager
-def fake_nodes(plane: ControlPlane) -> Iterator[None]:
-    """Play kubelet for five nodes."""
-    command = [*TOOL, "fake-nodes", "--count", "5", "--kubeconfig", str(plane.kubeconfig)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as agent:  # noqa: S603 - ours
-        try:
-            assert agent.stdout is not None
-            assert agent.stdout.readline() == "5 fake nodes are ready\n"
-            yield
-        finally:
-            agent.terminate()

@@ -1,12 +1,11 @@
 """Fake nodes: pods on them are ready at once, and go when they are told to."""
 
 import json
-import subprocess
-from collections.abc import Iterator
 
 import pytest
 
-from .control_plane import TOOL, ControlPlane
+from .control_plane import ControlPlane
+from .kubelet import MACHINES
 
 PODS = 50
 TEMPLATE = {
@@ -25,20 +24,6 @@ DEPLOYMENT = {
     "metadata": {"name": "many"},
     "spec": {"replicas": PODS, "selector": {"matchLabels": {"app": "many"}}, "template": TEMPLATE},
 }
-
-
-@pytest.fixture(scope="module")
-def fake_nodes(control_plane: ControlPlane) -> Iterator[None]:
-    """Play kubelet for five nodes."""
-    command = [*TOOL, "fake-nodes", "--count", "5", "--kubeconfig", str(control_plane.kubeconfig)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as agent:  # noqa: S603 - ours
-        try:
-            assert agent.stdout is not None
-            assert agent.stdout.readline() == "5 fake nodes are ready\n"
-            yield
-        finally:
-            agent.terminate()
-    assert agent.returncode == 0
 
 
 @pytest.mark.usefixtures("fake_nodes")
@@ -60,4 +45,4 @@ def test_pods_get_ready_and_go(control_plane: ControlPlane, namespace: str) -> N
         assert [set(one["state"]) for one in status["initContainerStatuses"]] == [{"terminated"}, {"running"}]
     kubectl("delete", "deployment/many", "--cascade=foreground", "--timeout=60s")  # ends when the last pod has gone
     assert json.loads(kubectl("get", "pods", "-o", "json"))["items"] == []
-    assert control_plane.kubectl_says("get", "nodes", "--no-headers").count(" Ready ") == 5
+    assert control_plane.kubectl_says("get", "nodes", "--no-headers").count(" Ready ") == MACHINES

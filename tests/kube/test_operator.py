@@ -20,9 +20,10 @@ from penstock.operator.configuration import TOUCHED
 from .control_plane import ControlPlane
 from .operator_process import OperatorProcess, operating
 from .operator_stories import CONTROLLER, KEYS, cpu
-from .operator_world import KINDS, MANIFEST, OWNED, Json, Objects, World, conditions, fake_nodes, owners
+from .operator_world import KINDS, MANIFEST, OWNED, Json, Objects, World, conditions, owners
 from .specs import an_object
 
+pytestmark = pytest.mark.usefixtures("fake_nodes")
 WHOLE: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("statefulsets", "slurm-controller"): [("Controller", "slurm")],
     ("services", "slurm-controller"): [("Controller", "slurm")],
@@ -69,10 +70,7 @@ def operator(
 ) -> Iterator[OperatorProcess]:
     """Run one operator for all namespaces; that it ends well and logged no mistake is seen at its end."""
     assert crds
-    with (
-        fake_nodes(control_plane),
-        operating(control_plane.kubeconfig, tmp_path_factory.mktemp("operator")) as process,
-    ):
+    with operating(control_plane.kubeconfig, tmp_path_factory.mktemp("operator")) as process:
         yield process
 
 

@@ -17,6 +17,7 @@ from .operator_process import LEASES, OperatorProcess, command, operating
 from .operator_stories import CONTROLLER, KEYS, Place, Told, cpu, telling
 from .operator_world import MANIFEST, OWNED, Objects, World, owners
 
+pytestmark = pytest.mark.usefixtures("fake_nodes")
 REST = 30.0
 """Seconds without a write: what is promised here is time itself."""
 HANDOVER = 25

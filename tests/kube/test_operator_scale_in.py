@@ -18,6 +18,7 @@ from .operator_stories import CONTROLLER, KEY, KEYS, Place, Told, cpu, telling
 from .operator_world import Json, Objects, World, conditions
 from .specs import an_object
 
+pytestmark = pytest.mark.usefixtures("fake_nodes")
 POOL = "example.org/pool"
 EDGE = {"scalingMode": "DaemonSet", "oversubscribeNode": True, "template": {"spec": {"nodeSelector": {POOL: "edge"}}}}
 SOON = 10

@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from penstock.api.objects import Json
-from penstock.cluster.errors import NotFound
+from penstock.cluster.errors import Conflict, NotFound
 from penstock.cluster.informer import Informer
-from penstock.cluster.port import Cluster
+from penstock.cluster.port import Cluster, Preconditions
 from penstock.cluster.resources import Whole
 from penstock.operator.resources import MACHINES, PODS
 
@@ -30,6 +30,8 @@ class Delays:
     schedule: float = 0.2
     start: float = 1.0
     stop: float = 0.5
+    orphan: float = 40.0
+    """Until pods of a machine that is no more are removed."""
 
 
 class Kubernetes:
@@ -40,6 +42,8 @@ class Kubernetes:
         self.on_ready: list[Callable[[Whole], None]] = []
         self.on_leaving: list[Callable[[Whole], None]] = []
         self.on_gone: list[Callable[[Whole], None]] = []
+        self.on_machine_lost: list[Callable[[Whole], None]] = []
+        """Told of each pod whose machine is no more; the pod itself stays for a while."""
         self.mountable: Callable[[Whole], bool] = lambda _pod: True
         """Whether all that a pod mounts is there; it starts only then."""
         self.full = False
@@ -52,6 +56,7 @@ class Kubernetes:
         self._group: asyncio.TaskGroup | None = None
         self._placed = 0
         self.pods.subscribe(self._pod)
+        self._machines.subscribe(self._machine)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -73,6 +78,21 @@ class Kubernetes:
             self._lives[new.metadata.uid][1].set()
             _tell(self.on_leaving, new)
 
+    def _machine(self, old: Whole | None, new: Whole | None) -> None:
+        if new is None and old is not None and self._group is not None:
+            for pod in self._on(old.metadata.name):
+                _tell(self.on_machine_lost, pod)
+            self._group.create_task(self._collect(old.metadata.name))
+
+    def _on(self, machine: str) -> list[Whole]:
+        return [pod for pod in self.pods.all() if pod.spec.get("nodeName") == machine]
+
+    async def _collect(self, machine: str) -> None:
+        await asyncio.sleep(self.delays.orphan)
+        for pod in self._on(machine):
+            if not self._has_kubelet(pod):
+                await self._delete(pod)
+
     def _gone(self, pod: Whole) -> None:
         life, _ = self._lives.pop(pod.metadata.uid)
         if not pod.metadata.deletion_timestamp:
@@ -87,7 +107,8 @@ class Kubernetes:
                     await self._ready(pod, "True")
                     _tell(self.on_ready, pod)
                 await leaving.wait()
-            await self._end(pod)
+            if self._has_kubelet(pod):
+                await self._end(pod)
 
     async def _bind(self, pod: Whole, leaving: asyncio.Event) -> bool:
         """Give the pod a machine; false when it is deleted before there is one."""
@@ -103,14 +124,20 @@ class Kubernetes:
         return True
 
     async def _mount(self, pod: Whole, leaving: asyncio.Event) -> bool:
-        while not self.mountable(pod):
+        while not self.mountable(pod) or not self._has_kubelet(pod):
             if await self._leaves_within(leaving, 1.0):
                 return False
         return True
 
+    def _has_kubelet(self, pod: Whole) -> bool:
+        """Whether somebody starts and ends what is on the pod's machine; one that has none yet needs nobody."""
+        now = self.pods.get(pod.metadata.name, pod.metadata.namespace)
+        machine = now.spec.get("nodeName") if now else None
+        return not machine or self._machines.get(machine) is not None
+
     def _machine_for(self, pod: Whole) -> str | None:
-        names = sorted(machine.metadata.name for machine in self._machines.all())
-        meant = _meant_for(pod.spec)
+        names = sorted(machine.metadata.name for machine in self._machines.all() if _takes(machine.spec, pod.spec))
+        meant = meant_for(pod.spec)
         self._placed += 1
         if self.full or not names or (meant and meant not in names):
             return None
@@ -127,7 +154,12 @@ class Kubernetes:
     async def _end(self, pod: Whole) -> None:
         await self._ready(pod, "False")
         await asyncio.sleep(self.delays.stop)
-        await self._store.delete(PODS, pod.metadata.name, namespace=pod.metadata.namespace, grace_seconds=0)
+        await self._delete(pod)
+
+    async def _delete(self, pod: Whole) -> None:
+        meta, only_if = pod.metadata, Preconditions(uid=pod.metadata.uid)
+        with suppress(NotFound, Conflict):
+            await self._store.delete(PODS, meta.name, namespace=meta.namespace, grace_seconds=0, only_if=only_if)
 
     async def _tell_status(self, pod: Whole, status: Json) -> None:
         meta = pod.metadata
@@ -144,7 +176,13 @@ class Kubernetes:
         return True
 
 
-def _meant_for(spec: Json) -> str | None:
+def _takes(machine: Json, pod: Json) -> bool:
+    """Whether a machine takes new pods like this one: it is not cordoned, and each of its taints is tolerated."""
+    tolerated = {one.get("key") for one in pod.get("tolerations") or []}
+    return not machine.get("unschedulable") and all(one["key"] in tolerated for one in machine.get("taints") or [])
+
+
+def meant_for(spec: Json) -> str | None:
     """The machine that a pod names, as those of a DaemonSet do."""
     affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(
         "requiredDuringSchedulingIgnoredDuringExecution"

@@ -91,6 +91,15 @@ class Slurm:
         node.down, node.reason, node.pod = True, _LAST_WORDS, ""
         self._touch()
 
+    def machine_lost(self, pod: Whole) -> None:
+        """A worker's machine is no more: neither is its slurmd, and what ran there died of that, not of us."""
+        node = self.nodes.get(_node_name(pod))
+        if _is_worker(pod) and node is not None and node.pod == pod.metadata.uid:
+            node.down, node.reason, node.pod = True, "Not responding", ""
+            if node.job is not None:
+                self._end(self.jobs[node.job])
+            self._touch()
+
     def change(self, names: list[str], body: Json) -> None:
         """What an update of nodes does. `KeyError` for a node that Slurm does not know."""
         for node in [self.nodes[name] for name in names]:

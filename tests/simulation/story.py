@@ -1,10 +1,10 @@
-"""A story that every operator must bring to the same end, however often it dies or is lied to on the way."""
+"""Stories that every operator must bring to the same end, however often it dies or is lied to on the way."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 from penstock.api.objects import Json
@@ -17,26 +17,28 @@ from .world import World, world
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z")
 _MADE_ONCE = ("admin-jwt-slurm", "slurm-auth-slurm-ring", "slurm-login-ssh-host-keys")
 End = dict[tuple[str, str], Json]
+Story = Callable[[World], Awaitable[None]]
 
 
-async def tell(port: Callable[[World, int], Port]) -> End:
-    """Bring-up, out, in with jobs running, an edit, a new password, a token's refresh; and how the world is then.
+async def tell(port: Callable[[World, int], Port], story: Story) -> End:
+    """Live through a story, and tell how the world is then.
 
     `port` gives each operator its way to the cluster; when one dies, the next is started a second later.
     """
     async with world() as here:
         supervisor = asyncio.create_task(_supervise(here, port))
         try:
-            await _live_through(here)
+            await story(here)
         finally:
             supervisor.cancel()
         assert all(job.ended is not None for job in here.slurm.jobs)
         return _end(here)
 
 
-async def _live_through(here: World) -> None:
+async def in_numbers(here: World) -> None:
+    """Bring-up, out, in with jobs running, an edit, a new password, a token's refresh."""
     await here.apply([*sample(), token(lifetime="20m")])
-    await _rest(here)
+    await rest(here)
     await here.scale(5)
     await here.until(lambda: len(here.slurm.nodes) == 5, within=300, what="five nodes")
     for number in range(5):
@@ -45,13 +47,14 @@ async def _live_through(here: World) -> None:
     await here.scale(2)
     await here.edit("Controller", "slurm", spec={"extraConf": "MaxJobCount=4321"})
     await here.until(lambda: len(here.sight.workers()) == 2, within=600, what="two workers")
-    await _rest(here)
+    await rest(here)
     await here.apply([secret("mariadb-password", password="another-secret-of-the-database")])
     await asyncio.sleep(1100)
-    await _rest(here)
+    await rest(here)
 
 
-async def _rest(here: World) -> None:
+async def rest(here: World) -> None:
+    """Wait until nothing is under way, and Slurm has been asked once more."""
     await here.ready(within=600)
     await asyncio.sleep(40)
     await here.ready(within=600)

@@ -13,17 +13,19 @@ from functools import cache
 import pytest
 
 from .loop import simulate
+from .machines import on_machines
 from .manifests import NODE_SET
 from .port import Fault, Port
-from .story import End, replayable, tell
+from .story import End, Story, in_numbers, replayable, tell
 from .world import World, cluster
 
 TRIES = int(os.environ.get("PENSTOCK_SIMULATIONS", "3"))
 SEED = int(os.environ.get("PENSTOCK_SEED", "1"))
+told = pytest.mark.parametrize("story", [in_numbers, on_machines], ids=["in numbers", "on machines"])
 
 
 @cache
-def undisturbed() -> tuple[End, int]:
+def undisturbed(story: Story) -> tuple[End, int]:
     """How the story ends when nothing happens, and how many calls that takes."""
     ports: list[Port] = []
 
@@ -31,7 +33,7 @@ def undisturbed() -> tuple[End, int]:
         ports.append(Port(here.store))
         return ports[-1]
 
-    return simulate(tell(port)), len(ports[0].calls)
+    return simulate(tell(port, story)), len(ports[0].calls)
 
 
 def choice(fault: Fault) -> list[int]:
@@ -39,9 +41,10 @@ def choice(fault: Fault) -> list[int]:
     return [random.Random(f"{SEED} {fault.name} {number}").randrange(10**6) for number in range(TRIES)]  # noqa: S311
 
 
+@told
 @pytest.mark.parametrize(("fault", "pick"), [(fault, pick) for fault in Fault for pick in choice(fault)])
-def test_one_call_goes_wrong(fault: Fault, pick: int) -> None:
-    end, calls = undisturbed()
+def test_one_call_goes_wrong(story: Story, fault: Fault, pick: int) -> None:
+    end, calls = undisturbed(story)
     number = pick % calls
 
     def port(here: World, life: int) -> Port:
@@ -50,13 +53,14 @@ def test_one_call_goes_wrong(fault: Fault, pick: int) -> None:
         return made
 
     with replayable(f"call {number} of {calls}, {fault.name}, seed {pick}"):
-        assert simulate(tell(port), seed=pick) == end
+        assert simulate(tell(port, story), seed=pick) == end
 
 
+@told
 @pytest.mark.parametrize("seed", [SEED * 1000 + number for number in range(TRIES)])
-def test_a_storm_of_faults(seed: int) -> None:
+def test_a_storm_of_faults(story: Story, seed: int) -> None:
     """Three calls of a hundred fail, in one way or another; who is started after a crash meets the same weather."""
-    end, _ = undisturbed()
+    end, _ = undisturbed(story)
     weather = random.Random(seed)  # noqa: S311 - chance, not secrecy
 
     def port(here: World, _: int) -> Port:
@@ -65,7 +69,7 @@ def test_a_storm_of_faults(seed: int) -> None:
         return made
 
     with replayable(f"storm, seed {seed}"):
-        assert simulate(tell(port), seed=seed) == end
+        assert simulate(tell(port, story), seed=seed) == end
 
 
 def test_a_status_that_meets_a_conflict_is_told_all_the_same() -> None:

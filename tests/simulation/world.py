@@ -10,6 +10,7 @@ import itertools
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from penstock.api.objects import Json
 from penstock.cluster.store import Store
@@ -66,10 +67,13 @@ class World:
         self.slurmrestd = SlurmRestd(self.slurm, key=self._jwt_key, up=self._daemons_run)
         self.kubernetes.on_ready += [self.slurm.ready, self.guards.ready, self.keys.ready]
         self.kubernetes.on_leaving.append(self.slurm.leaving)
+        self.kubernetes.on_machine_lost.append(self.slurm.machine_lost)
         self.kubernetes.mountable = self.keys.mountable
         self.kubernetes.on_gone += [self.guards.gone, self.keys.gone]
         self.kubernetes.pods.subscribe(self.guards.changed)
         self.operators: list[Running] = []
+        self.operators_ahead = timedelta()
+        """How far the operators' clock is ahead of that of everybody else."""
         self._group = group
 
     async def apply(self, documents: Iterable[Json], *, manager: str = "kubectl") -> None:
@@ -93,8 +97,8 @@ class World:
         """Start an operator."""
         port = port or Port(self.store)
         operator = Operator(
-            port, Settings(instance=port.who), now=clock, connect=self.slurmrestd.connect, election=election,
-            locate=lambda rest_api: f"http://{rest_api.metadata.name}:6820",
+            port, Settings(instance=port.who), now=self._operators_clock, connect=self.slurmrestd.connect,
+            election=election, locate=lambda rest_api: f"http://{rest_api.metadata.name}:6820",
         )  # fmt: skip
         running = Running(operator, port, self._group.create_task(operator.run()))
         port.crash = running.end
@@ -112,6 +116,9 @@ class World:
     async def ready(self, *, within: float = 120.0) -> float:
         """Wait until every object of our kinds is Ready and nothing is under way."""
         return await self.until(self.sight.all_settled, within=within, what="all kinds Ready and settled")
+
+    def _operators_clock(self) -> datetime:
+        return clock() + self.operators_ahead
 
     def _jwt_key(self) -> bytes:
         return self.sight.secret(JWT_KEY).get("jwt.key") or self.sight.secret("keys")["jwt.key"]

@@ -18,9 +18,10 @@ from penstock.api.accounting import Accounting
 from penstock.api.controller import Controller
 from penstock.api.objects import SecretKeySelector
 from penstock.cluster.errors import AlreadyExists, Conflict, NotFound
+from penstock.cluster.port import MANAGER
 from penstock.operator.conditions import Cause
 from penstock.operator.context import Context
-from penstock.operator.resources import CUSTOMS, SECRETS, Content, Custom, Pod
+from penstock.operator.resources import CUSTOMS, SECRETS, Custom, Handled, Pod
 from penstock.operator.workloads import carries
 from penstock.render import keyring as render
 from penstock.render import labels, names, slurmd
@@ -172,20 +173,20 @@ class _Keeper:
             return AT_REST if done is False else await self._write(there, Write(written.ring, ""), at=written.at)
         return await self._follow(there, written, decide(self._seen(there, written)))
 
-    async def _follow(self, there: Content, written: Written | None, decided: Write | Wait) -> Rotation:
+    async def _follow(self, there: Handled, written: Written | None, decided: Write | Wait) -> Rotation:
         if isinstance(decided, Write):
             return await self._write(there, decided)
         where = told(written.ring, self.wanted) if written else ""
         return Rotation(progressing=Cause("KeyRotation", f"{where}; {decided.why}"), again=_LOOK_AGAIN)
 
-    async def _fetch(self) -> Content | None:
+    async def _fetch(self) -> Handled | None:
         try:
-            found: Content = await self.context.cluster.get(SECRETS.reading(Content), self.name, self.namespace)
+            found: Handled = await self.context.cluster.get(SECRETS.reading(Handled), self.name, self.namespace)
         except NotFound:
             return None
         return found
 
-    async def _write(self, there: Content | None, decided: Write, *, at: datetime | None = None) -> Rotation:
+    async def _write(self, there: Handled | None, decided: Write, *, at: datetime | None = None) -> Rotation:
         text = Written(decided.ring, at or self.context.now()).text()
         body = render.manifest(self.namespace, self.key, self.held_by, text)
         try:
@@ -214,10 +215,11 @@ class _Keeper:
     def _clusters(self) -> list[Cluster]:
         return [self.inventory.cluster(one) for one in self.held_by if isinstance(one, Controller)]
 
-    def _seen(self, there: Content, written: Written | None) -> Seen:
+    def _seen(self, there: Handled, written: Written | None) -> Seen:
         pods = [pod for cluster in self._clusters() for pod in self._followers(cluster)]
         away = [pod.metadata.name for pod in pods if pod.ready_since is None]
-        missed = [pod.metadata.name for pod in pods if written and _came_back(pod, written.at)]
+        since = _written_at(there)
+        missed = [pod.metadata.name for pod in pods if written and since and _came_back(pod, since)]
         return Seen(
             written=written,
             wanted=self.wanted,
@@ -261,7 +263,7 @@ def _read(text: bytes | None) -> Written | None:
         return None
 
 
-def _value(there: Content) -> bytes:
+def _value(there: Handled) -> bytes:
     try:
         return base64.b64decode(there.data.get(FILE, ""), validate=True)
     except binascii.Error:
@@ -271,6 +273,13 @@ def _value(there: Content) -> bytes:
 def _runs(pod: Pod) -> bool:
     """Whether a pod has daemons that may hold an older ring; one that has yet to start will read the newest."""
     return pod.status.phase == "Running" and not pod.leaving
+
+
+def _written_at(there: Handled) -> datetime | None:
+    """When the ring was last written, by the clock that pods' times are told by: the server's, not ours."""
+    times = [entry.time for entry in there.metadata.managed_fields if entry.manager == MANAGER and entry.time]
+    told = max(times, default=there.metadata.creation_timestamp)
+    return datetime.fromisoformat(told) if told else None
 
 
 def _came_back(pod: Pod, since: datetime) -> bool:

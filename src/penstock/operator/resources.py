@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.api.kinds import GROUP, KINDS, VERSION
 from penstock.api.objects import Json, Labels
-from penstock.cluster.resources import Lean, Resource
+from penstock.cluster.resources import Lean, Meta, Resource
 
 
 class Custom(Lean, frozen=True):
@@ -168,6 +168,25 @@ class Content(Lean, frozen=True):
     """A ConfigMap or Secret with all that is in it."""
 
     data: Labels = {}
+
+
+class Hand(msgspec.Struct, frozen=True):
+    """Who had a hand in an object, and when, by the server's clock."""
+
+    manager: str
+    time: str = ""
+
+
+class HandledMeta(Meta, frozen=True, rename="camel"):
+    """Metadata with those who wrote."""
+
+    managed_fields: tuple[Hand, ...] = ()
+
+
+class Handled(Content, frozen=True):
+    """A ConfigMap or Secret with all that is in it, and who put it there."""
+
+    metadata: HandledMeta
 
 
 CUSTOMS: dict[str, Resource[Custom]] = {

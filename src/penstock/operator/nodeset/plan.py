@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import count, islice
 
 from penstock.operator.nodeset.snapshot import Snapshot, ordinal, seat_at, slurm_node
@@ -26,7 +26,7 @@ _DELETION_COST = "nodeset.slinky.slurm.net/pod-deletion-cost"
 _REGISTERS_IN = 30
 """Seconds in which slurmd tells slurmctld that it is there."""
 SHORT_LIFE = 10.0
-"""Seconds from the making of a worker before another may take its place."""
+"""Seconds from the first sight of a worker before another may take its place."""
 BATCH = 500
 """Workers made in one look: enough to keep the API server busy, few enough to tell about progress."""
 
@@ -88,7 +88,7 @@ def plan(now: Snapshot) -> Plan:
     gone = {pod.metadata.name for pod, _ in leaving}
     staying = [pod for pod in now.there if pod.metadata.name not in gone]
     steps = [_step(now, pod, why) for pod, why in leaving]
-    ended = [pod for pod in staying if pod.ended and _lived(now, pod)]
+    ended = [pod for pod in staying if pod.ended and pod.metadata.uid not in now.young]
     missing, cluster = _missing(now), now.node_set.spec.controller_ref.name
     return Plan(
         create=[Create(one) for one in islice(missing, BATCH)],
@@ -99,14 +99,6 @@ def plan(now: Snapshot) -> Plan:
         wait=[step for step in steps if isinstance(step, Wait)],
         relabel=[pod for pod in staying if pod.metadata.labels.get(labels.CLUSTER) != cluster],
     )
-
-
-def _lived(now: Snapshot, pod: Pod) -> bool:
-    """One that ends as soon as it begins, for want of room say, is not made anew as fast as we can."""
-    made = pod.metadata.creation_timestamp
-    if now.moment is None or not made:
-        return True
-    return (now.moment - datetime.fromisoformat(made)).total_seconds() >= SHORT_LIFE
 
 
 def _replaced(pod: Pod) -> Remove:

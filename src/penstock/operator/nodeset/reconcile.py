@@ -13,6 +13,7 @@ from penstock.operator.nodeset.act import Acting
 from penstock.operator.nodeset.expected import FORGOTTEN_AFTER, Expected
 from penstock.operator.nodeset.plan import SHORT_LIFE, Plan, plan, registering
 from penstock.operator.nodeset.report import available_in, conditions, counts
+from penstock.operator.nodeset.sightings import Sightings
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.references import cluster_of, missing
 from penstock.operator.resources import Custom, Machine
@@ -29,7 +30,9 @@ class NodeSets:
 
     def __init__(self, context: Context) -> None:
         self._expected = Expected()
+        self._sightings = Sightings()
         context.caches.pods.subscribe(self._expected.shown)
+        context.caches.pods.subscribe(self._sightings.shown)
 
     async def reconcile(self, context: Context, item: Custom, node_set: NodeSet) -> Outcome:
         """Bring the workers of a NodeSet a step closer to what it says."""
@@ -67,9 +70,11 @@ class NodeSets:
         known = context.slurm.nodes(cluster.controller) if cluster else None
         trouble = context.slurm.trouble(cluster.controller) if cluster else "its Controller is not there"
         takers, keepers = _machines(context, node_set, cluster)
+        pods = tuple(caches.pods.by("owners", meta.uid))
         return Snapshot(
             node_set=node_set,
-            pods=tuple(caches.pods.by("owners", meta.uid)),
+            pods=pods,
+            young=self._sightings.within(SHORT_LIFE, (pod.metadata.uid for pod in pods if pod.ended)),
             expected=self._expected.among(meta.namespace, f"{meta.name}-"),
             claims={
                 claim.metadata.name

@@ -39,6 +39,8 @@ class Snapshot:
     """Names of machines that may keep theirs."""
     moment: datetime | None = None
     """When it was taken."""
+    young: AbstractSet[str] = frozenset()
+    """The uids of ended workers that were seen for the first time a moment ago."""
 
     @cached_property
     def there(self) -> list[Pod]:

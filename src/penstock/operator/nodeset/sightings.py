@@ -1,0 +1,31 @@
+"""Since when we know each worker, by our own steady clock.
+
+A worker that ends as soon as it begins, for want of room say, is not to be made anew as fast as we can. How long it
+lived is not asked of its timestamp, for that is the API server's clock and may be hours from ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from penstock.operator.resources import Pod
+
+
+class Sightings:
+    """When each pod was seen for the first time."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, float] = {}
+
+    def shown(self, old: Pod | None, new: Pod | None) -> None:
+        """Listen to the watch."""
+        if new is not None:
+            self._first.setdefault(new.metadata.uid, asyncio.get_running_loop().time())
+        if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
+            self._first.pop(old.metadata.uid, None)
+
+    def within(self, seconds: float, uids: Iterable[str]) -> frozenset[str]:
+        """Those that were first seen less than so long ago."""
+        since = asyncio.get_running_loop().time() - seconds
+        return frozenset(uid for uid in uids if self._first.get(uid, since) > since)
