@@ -93,8 +93,8 @@ class _Parser:
             found.append(self._requirement())
             if self._word == "":
                 break
-            if self._next() != ",":
-                raise _refused(self._words[self._at - 1], "',' or 'end of string'")
+            if (word := self._next()) != ",":
+                raise _refused(word, "',' or 'end of string'")
         return found
 
     @property
@@ -102,8 +102,9 @@ class _Parser:
         return self._words[self._at]
 
     def _next(self) -> str:
-        self._at += 1
-        return self._words[self._at - 1]
+        word = self._word
+        self._at += word != ""
+        return word
 
     def _requirement(self) -> Requirement:
         if self._word == "!":

@@ -15,6 +15,7 @@ from penstock.cluster.errors import Refused
 from penstock.cluster.kube import answers, loglines, paths
 from penstock.cluster.kube.changes import Changes
 from penstock.cluster.kube.connection import Connection
+from penstock.cluster.kube.streams import PODS, KubeStreams
 from penstock.cluster.kube.transport import Call, Limits, Peek, Transport
 from penstock.cluster.port import (
     ALWAYS,
@@ -29,9 +30,8 @@ from penstock.cluster.port import (
     Selection,
     T,
 )
-from penstock.cluster.resources import Lean, Resource
+from penstock.cluster.resources import Resource
 
-_PODS = Resource("", "v1", "pods", "Pod", Lean)
 _APPLY = "application/apply-patch+yaml"
 """JSON is YAML."""
 _MERGE = "application/merge-patch+json"
@@ -51,7 +51,7 @@ class _Page(msgspec.Struct, Generic[T]):
     items: list[T] | None = None
 
 
-class KubeCluster:
+class KubeCluster(KubeStreams):
     """The port (`penstock.cluster.port.Cluster`) to a real API server. Use as an async context manager."""
 
     def __init__(self, connection: Connection, limits: Limits | None = None) -> None:
@@ -117,8 +117,8 @@ class KubeCluster:
         """The lines of a container's log, until the container ends or the server closes the stream."""
         call = Call(
             method="GET",
-            path=paths.one(_PODS, name, namespace, "log"),
-            what=f"logs of {paths.label(_PODS, name, namespace)}, container {container}",
+            path=paths.one(PODS, name, namespace, "log"),
+            what=f"logs of {paths.label(PODS, name, namespace)}, container {container}",
             query={"container": container, "follow": "true", "tailLines": str(tail)},
         )
         lines = loglines.Lines()
@@ -207,8 +207,8 @@ class KubeCluster:
             "metadata": {"name": name, "namespace": namespace},
             "deleteOptions": _delete_options(only_if),
         }
-        path = paths.one(_PODS, name, namespace, "eviction")
-        await self._send("POST", path, f"evict {paths.label(_PODS, name, namespace)}", body=body, patient=False)
+        path = paths.one(PODS, name, namespace, "eviction")
+        await self._send("POST", path, f"evict {paths.label(PODS, name, namespace)}", body=body, patient=False)
 
     async def _apply(self, resource: Resource[T], body: Json, subresource: str, query: dict[str, str]) -> T:
         name, namespace = _place(body)

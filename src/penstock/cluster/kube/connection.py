@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from penstock.cluster.errors import Misconfigured
-from penstock.cluster.kube.identity import Credentials
+from penstock.cluster.kube.identity import Credentials, Fixed, Identity
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
@@ -22,6 +24,8 @@ class Connection:
     """The namespace meant when none is said."""
     server_name: str | None = None
     """The name in the server's certificate, where it is not that of the address."""
+    socket: Path | None = None
+    """A socket in the file system to reach the server by, instead of the host that its address names."""
 
     def __post_init__(self) -> None:
         address = urlsplit(self.server)
@@ -30,3 +34,10 @@ class Connection:
             raise Misconfigured("the server's address is not of the form https://host:port/path; correct it")
         if address.scheme == "http" and address.hostname not in _LOOPBACK:
             raise Misconfigured(f"http://{address.hostname} would carry secrets in the open; use https")
+
+
+def local(socket: Path, *, namespace: str = "default") -> Connection:
+    """The API of this machine: whoever may open the socket is known well enough."""
+    # Nothing is encrypted on the way to our own kernel; a bare context, because loading authorities takes a while.
+    nobody = Identity(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    return Connection(server="http://localhost", credentials=Fixed(nobody), namespace=namespace, socket=socket)

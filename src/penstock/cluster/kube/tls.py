@@ -36,11 +36,12 @@ class Trust:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if pair is not None:
-            _show(context, pair)
+            show(context, pair)
         return context
 
 
-def _show(context: ssl.SSLContext, pair: KeyPair) -> None:
+def show(context: ssl.SSLContext, pair: KeyPair) -> None:
+    """Let a context, of either side, show a certificate."""
     memory = os.memfd_create("key-pair", os.MFD_CLOEXEC)
     try:
         os.write(memory, pair.certificate.rstrip() + b"\n" + pair.key)

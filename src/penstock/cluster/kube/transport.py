@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -22,7 +22,7 @@ from yarl import URL
 from penstock.cluster import permit
 from penstock.cluster.backoff import Backoff
 from penstock.cluster.errors import ClusterError, Overloaded, Unreachable
-from penstock.cluster.kube import answers
+from penstock.cluster.kube import answers, upgrade
 from penstock.cluster.kube.connection import Connection
 from penstock.cluster.kube.identity import Identity
 
@@ -62,7 +62,8 @@ class Call:
     path: str
     what: str
     """What errors call it: `get pods slurm/worker-0`."""
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    """A field with several values is asked several times."""
     body: bytes | None = field(default=None, repr=False)
     content_type: str = "application/json"
     patient: bool = True
@@ -89,12 +90,11 @@ class Transport:
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            # The bound is ours (slots): aiohttp's would count watches, which never give their connection back.
-            connector=aiohttp.TCPConnector(limit=0, socket_factory=_kept_alive),
+            connector=_connector(self._connection),
             # Packing costs the server more time than it saves on the way to somebody in the same cluster.
             headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "penstock"},
             cookie_jar=aiohttp.DummyCookieJar(),
-            middlewares=(_never_twice,),
+            middlewares=(_never_twice, upgrade.or_told),
             read_bufsize=2**18,
         )
         return self
@@ -137,6 +137,23 @@ class Transport:
                         raise await _failure(response, call)
                 yield response.content.iter_any()
 
+    async def upgrade(self, call: Call, protocols: Sequence[str]) -> aiohttp.ClientWebSocketResponse:
+        """A WebSocket in one of the protocols, the first of them that the server knows."""
+        identity = await self._connection.credentials.identity()
+        with _translated(call, f"no answer within {self._limits.answer:g} s"):
+            try:
+                async with asyncio.timeout(self._limits.answer):
+                    return await self._opened().ws_connect(
+                        self._url(call),
+                        protocols=protocols,
+                        headers=identity.headers,
+                        ssl=identity.tls,
+                        server_hostname=self._connection.server_name,
+                        max_msg_size=0,
+                    )
+            except upgrade.NotUpgraded as error:
+                raise answers.failure(error.code, error.body, call.what) from None
+
     async def _exchange(self, call: Call) -> bytes:
         bounds = aiohttp.ClientTimeout(total=self._limits.answer, sock_connect=self._limits.connect)
         with _translated(call, f"no answer within {self._limits.answer:g} s"):
@@ -163,15 +180,12 @@ class Transport:
         return await self._request(call, renewed, bounds)
 
     async def _request(self, call: Call, identity: Identity, bounds: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
-        if self._session is None:
-            raise RuntimeError("use the cluster inside `async with`")
         headers = dict(identity.headers)
         if call.body is not None:
             headers["Content-Type"] = call.content_type
-        query = f"?{urlencode(call.query)}" if call.query else ""
-        return await self._session.request(
+        return await self._opened().request(
             call.method,
-            URL(f"{self._connection.server}{call.path}{query}", encoded=True),
+            self._url(call),
             data=None if call.body is None else _Permitted(call.body),
             headers=headers,
             timeout=bounds,
@@ -180,9 +194,25 @@ class Transport:
             allow_redirects=False,
         )
 
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            raise RuntimeError("use the cluster inside `async with`")
+        return self._session
+
+    def _url(self, call: Call) -> URL:
+        query = f"?{urlencode(call.query, doseq=True)}" if call.query else ""
+        return URL(f"{self._connection.server}{call.path}{query}", encoded=True)
+
     def _wait(self, error: Unreachable, failures: int) -> float:
         asked = error.retry_after if isinstance(error, Overloaded) else 0.0
         return asked + self._limits.backoff.delay(failures)
+
+
+def _connector(connection: Connection) -> aiohttp.BaseConnector:
+    """How we reach the server. The bound is ours (slots): aiohttp's would count watches, which never give back."""
+    if connection.socket is not None:
+        return aiohttp.UnixConnector(str(connection.socket), limit=0)
+    return aiohttp.TCPConnector(limit=0, socket_factory=_kept_alive)
 
 
 def _kept_alive(address: aiohttp.AddrInfoType) -> socket.socket:

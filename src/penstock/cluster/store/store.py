@@ -189,6 +189,14 @@ class Store:
         record = self._verbs.patch(resource, name, patch, namespace=namespace, door=subresource, manager=manager)
         return await self._settled(record, resource)
 
+    def rehearse_patch(
+        self, resource: Resource[T], name: str, patch: Json, *, namespace: str, subresource: str, manager: str
+    ) -> T:
+        """The object as a merge patch would make it; nothing is written. The port has no such verb, the API has."""
+        return self._verbs.patch(
+            resource, name, patch, namespace=namespace, door=subresource, manager=manager, dry_run=True
+        ).read_as(resource)
+
     async def scale(self, resource: Resource[T], name: str, replicas: int, *, namespace: str = "") -> None:
         """Set the size through the scale subresource."""
         await self._settled(self._verbs.scale(resource, name, replicas, namespace=namespace), resource)

@@ -108,6 +108,7 @@ class Verbs:
         namespace: str,
         door: str = "",
         manager: str = MANAGER,
+        dry_run: bool = False,
     ) -> Record:
         """A JSON merge patch through one of the doors."""
         traits = _open(resource, door)
@@ -116,7 +117,7 @@ class Verbs:
         old, entries = _apart(live)
         new = admission.let_through(old, merge_patched(old, patch), traits, door=door)
         owned = self._ownership(resource, traits, entries, Manager(manager, "Update", door)).updated(old, new)
-        return self._changed(live, traits, (old, entries), (new, owned))
+        return self._changed(live, traits, (old, entries), (new, owned), dry_run=dry_run)
 
     def scale(self, resource: Resource[Any], name: str, replicas: int, *, namespace: str) -> Record:
         """Set the size of something that has one."""
