@@ -171,3 +171,24 @@ async def evicted(store: Store, pods: int) -> int:
         else:
             count += 1
     return count
+
+
+def test_what_its_readers_cannot_read_is_refused_at_every_door() -> None:
+    """One object that cannot be read would leave every reader of its kind without news."""
+
+    async def main() -> None:
+        def unfit(resource: str, body: Json) -> str:
+            return "data.a is not text" if resource == "configmaps" and body.get("data", {}).get("a") == 3 else ""
+
+        async with Store(unfit=unfit) as store:
+            await store.create(CONFIG_MAPS, {"metadata": {"name": "x", "namespace": "n"}, "data": {"a": "1"}})
+            body = {"metadata": {"name": "x", "namespace": "n"}, "data": {"a": 3}}
+            with pytest.raises(Refused, match=r"configmaps.* is invalid: data\.a is not text"):
+                await store.apply(CONFIG_MAPS, body)
+            with pytest.raises(Refused, match="is not text"):
+                await store.patch(CONFIG_MAPS, "x", {"data": {"a": 3}}, namespace="n")
+            with pytest.raises(Refused, match="is not text"):
+                await store.create(CONFIG_MAPS, body | {"metadata": {"name": "y", "namespace": "n"}})
+            assert [item.data for item in (await store.list(CONFIG_MAPS)).items] == [{"a": "1"}]
+
+    asyncio.run(main())

@@ -28,7 +28,8 @@ from .operator_world import World
 Json = dict[str, Any]
 Step = list[Json]
 """What is applied, one after the other without waiting."""
-_PATIENCE = 20.0
+_PATIENCE = 60.0
+"""Seconds in which a real cluster has to come to it."""
 _RESOURCES: dict[str, tuple[Resource[Any], str]] = {
     "Pod": (kinds.PODS, "api/v1"),
     "PersistentVolumeClaim": (kinds.CLAIMS, "api/v1"),

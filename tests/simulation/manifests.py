@@ -10,9 +10,10 @@ from typing import Any
 
 from penstock.api import kubeyaml
 from penstock.api.objects import Json
+from penstock.cluster.events import EVENTS
 from penstock.cluster.leader import LEASES
 from penstock.cluster.resources import Resource, Whole
-from penstock.operator.resources import CUSTOMS, EVENTS, MACHINES, OWNED, PODS
+from penstock.operator.resources import CUSTOMS, MACHINES, OWNED, PODS
 
 NAMESPACE = "slurm"
 NODE_SET = "slurm-worker-compute"

@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock.api.objects import Json
 from penstock.cluster.errors import Conflict, NotFound
+from penstock.cluster.events import EVENTS
 from penstock.cluster.informer import Informer
 from penstock.cluster.port import Preconditions
 from penstock.cluster.resources import Resource, Whole
@@ -28,7 +29,7 @@ RESOURCES: dict[str, Resource[Any]] = {
     one.kind: one.reading(Whole)
     for one in (
         kinds.PODS, kinds.CLAIMS, kinds.VOLUMES, kinds.MACHINES, kinds.NAMESPACES, kinds.STATEFUL_SETS,
-        kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.REVISIONS, kinds.JOBS, kinds.EVENTS,
+        kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.REVISIONS, kinds.JOBS, EVENTS,
         Resource("", "v1", "configmaps", "ConfigMap", Whole),
     )
 }  # fmt: skip
@@ -183,7 +184,7 @@ class World:
 
     async def events(self, reason: str) -> list[str]:
         """What was told."""
-        found = await self.store.list(kinds.EVENTS.reading(_Event))
+        found = await self.store.list(EVENTS.reading(_Event))
         return [one.note for one in found.items if one.reason == reason]
 
 

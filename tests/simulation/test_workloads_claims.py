@@ -134,11 +134,13 @@ async def test_a_claim_that_went_while_nobody_looked_is_cleaned_up_at_the_next_s
         await here.crash()
         await here.edit("PersistentVolumeClaim", "data", metadata={"finalizers": None})
         await here.delete("PersistentVolumeClaim", "data")
-        assert len(here.directories()) == 1
+        await here.apply(claim())
+        [old] = here.directories()
         here.start()
         await here.settled()
-        assert here.directories() == []
-        assert await here.names("PersistentVolume") == []
+        [new] = here.directories()
+        assert old != new == here.workloads.path(NAMESPACE, "data").name
+        assert len(await here.names("PersistentVolume")) == 1
 
 
 @simulated
@@ -196,7 +198,10 @@ async def test_a_namespace_takes_all_along(tmp_path: Path) -> None:
         await here.apply(space, config, elsewhere, claim(), pod("p", claims=("data",)), deployment(replicas=2))
         await here.settled()
         assert (await here.get("Namespace", NAMESPACE)).status == {"phase": "Active"}
+        here.engine.delays.stop = 5.0
         await here.delete("Namespace", NAMESPACE)
+        await asyncio.sleep(3)
+        assert (await here.get("Namespace", NAMESPACE)).status == {"phase": "Terminating"}
         await here.settled()
         for kind in ("Namespace", "Deployment", "ReplicaSet", "Pod", "PersistentVolumeClaim", "PersistentVolume"):
             assert await here.names(kind) == [], kind

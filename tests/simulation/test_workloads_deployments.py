@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from penstock.cluster.resources import Whole
+from penstock.engine.workloads.children import Children
+from penstock.engine.workloads.context import Context
+from penstock.engine.workloads.kinds import REPLICA_SETS
 
-from .loop import now, simulated
+from .loop import clock, now, simulated
 from .one_machine import NAMESPACE, RESOURCES, World, deployment, world
 
 REVISION = "deployment.kubernetes.io/revision"
@@ -171,6 +174,25 @@ async def test_pods_that_are_deleted_or_fail_come_back(tmp_path: Path) -> None:
         await here.engine.says(second, "Failed")
         await here.settled(quiet=15)
         assert len(await here.ready()) == len(await here.names()) == 3
+
+
+@simulated
+async def test_a_pod_that_was_deleted_counts_as_leaving_before_the_watch_says_so(tmp_path: Path) -> None:
+    """Or a second look, at other news, would delete one more."""
+    async with world(tmp_path) as here:
+        await here.apply(deployment(replicas=2))
+        await here.settled()
+        caches = here.workloads.caches
+        context = Context(cluster=here.port, caches=caches, events=here.workloads.events, now=clock)
+        children, [owner] = Children(context, REPLICA_SETS), caches.replica_sets.all()
+        first, second = children.of(owner)
+        here.port.hears.clear()
+        await children.delete(owner, first, "a test")
+        assert [pod.leaving for pod in children.of(owner)] == [True, False]
+        assert not any(pod.leaving for pod in caches.pods.all()), "the watch was meant to be behind"
+        here.port.hears.set()
+        await here.settled()
+        assert second in children.of(owner)
 
 
 @simulated

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from penstock.api.controller import Controller
 from penstock.api.objects import Json
 from penstock.cluster.errors import ClusterError, Forbidden, NotFound, Refused
+from penstock.cluster.events import Recorder
 from penstock.cluster.port import Cluster
 from penstock.operator.caches import Caches
 from penstock.operator.conditions import Condition
 from penstock.operator.contents import Contents
 from penstock.operator.customs import Key
-from penstock.operator.events import Recorder
 from penstock.operator.owned import KindMissing, NameTaken, Owned
 from penstock.operator.reports import Reports
 from penstock.operator.resources import CUSTOMS, PODS, Custom, Pod

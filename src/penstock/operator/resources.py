@@ -203,7 +203,6 @@ SECRETS = Resource("", "v1", "secrets", "Secret", Lean)
 STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet", Workload)
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment", Workload)
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", Lean)
-EVENTS = Resource("events.k8s.io", "v1", "events", "Event", Lean)
 SERVICE_MONITORS = Resource("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor", Lean)
 """Not watched: most clusters have no such kind."""
 

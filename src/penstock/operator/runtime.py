@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.cluster.errors import ClusterError
+from penstock.cluster.events import Recorder
 from penstock.cluster.fence import Fenced
 from penstock.cluster.leader import Election
 from penstock.cluster.port import Cluster
@@ -21,7 +22,6 @@ from penstock.operator.caches import Caches
 from penstock.operator.contents import Contents
 from penstock.operator.context import Context
 from penstock.operator.customs import Key
-from penstock.operator.events import Recorder
 from penstock.operator.looks import Looks
 from penstock.operator.metrics import Metrics
 from penstock.operator.owned import Owned

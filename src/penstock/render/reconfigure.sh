@@ -201,15 +201,19 @@ bring_up() {
     done
 }
 
-# A slurmctld that was on its way already may have read what was there before: it is told to read again.
+# A slurmctld that was on its way already may have read what was there before: it is told to read again. So is one that
+# has never saved all of its state: it saves it then, and otherwise after five minutes, before which a slurmctld that is
+# killed never starts again (fatal: No Assoc usage file).
 await() {
     local bound=$((SECONDS + ${START_SECONDS:-60}))
     until answers; do
         ! changed && ((SECONDS < bound)) || return 1
         pause
     done
-    [ -z "$1" ] || { reconfigure && came_back; }
+    [ -z "$1" ] && saved || { reconfigure && came_back; }
 }
+
+saved() { [[ -z ${STATE_DIRECTORY-} || -e $STATE_DIRECTORY/assoc_usage ]]; }
 
 # What could not be brought to an end, for want of room or because slurmctld is busy, is begun anew.
 consider() {
@@ -300,6 +304,8 @@ still_unread() {
 
 begin() {
     mkdir -p "$own" && { installed || put_keys; } || return
+    # Killed at its very first start, before it could save anything: nobody had a job yet, and it may start as if new.
+    saved || [ -e "$kept/current" ] || rm -f "$STATE_DIRECTORY/clustername"
     [ ! -e "$kept/current/slurm.conf" ] || { rm -rf "$own/good" && cp -rLp "$kept/current" "$own/good"; }
 }
 

@@ -40,7 +40,7 @@ from penstock.cluster.store.paging import Bookmark, bookmark_of, token_of
 from penstock.cluster.store.records import FIRST_VERSION, Change, Key, Record
 from penstock.cluster.store.selection import Chosen
 from penstock.cluster.store.shelf import Shelf
-from penstock.cluster.store.verbs import STATUS, Verbs
+from penstock.cluster.store.verbs import STATUS, Unfit, Verbs, nothing_unfit
 
 T = TypeVar("T", bound=Lean)
 
@@ -73,8 +73,13 @@ class Store:
         uids: Callable[[], str] = _new_uid,
         history: int = _HISTORY,
         logs: LogSource | None = None,
+        unfit: Unfit = nothing_unfit,
     ) -> None:
-        """Open the store in a file, or a new one in memory; `logs` has those of the containers, if any run."""
+        """Open the store in a file, or a new one in memory.
+
+        `logs` has those of the containers, if any run; `unfit` says what its readers could not read, for one such
+        object would leave them without news of all others.
+        """
         self._history = history
         self._log_source = logs
         self._shelves: dict[str, Shelf] = {}
@@ -85,7 +90,7 @@ class Store:
             self._shelf(record.key.resource).load(record)
         self._ledger = Ledger(records, self._version)
         self._commits = Commits(self._ledger, journal, publish=self._publish, undo=self._undo)
-        self._verbs = Verbs(self._ledger, clock=clock, uids=uids)
+        self._verbs = Verbs(self._ledger, clock=clock, uids=uids, unfit=unfit)
 
     async def get(self, resource: Resource[T], name: str, namespace: str = "") -> T:
         """One object, or `NotFound`."""

@@ -32,11 +32,23 @@ STATUS, SCALE = "status", "scale"
 """Doors beside the front door."""
 
 
+Unfit = Callable[[str, Json], str]
+"""Why an object of a resource cannot be what it is; empty when it can."""
+
+
+def nothing_unfit(_resource: str, _body: Json) -> str:
+    """Whatever the store itself takes is fit."""
+    return ""
+
+
 class Verbs:
     """Writes to one ledger."""
 
-    def __init__(self, ledger: Ledger, *, clock: Callable[[], datetime], uids: Callable[[], str]) -> None:
+    def __init__(
+        self, ledger: Ledger, *, clock: Callable[[], datetime], uids: Callable[[], str], unfit: Unfit = nothing_unfit
+    ) -> None:
         self._ledger = ledger
+        self._unfit = unfit
         self._clock = clock
         self._uids = uids
         self._deletion = Deletion(ledger, clock)
@@ -63,6 +75,7 @@ class Verbs:
     def _made(self, resource: Resource[Any], traits: Traits, new: Json, owned: list[Json], *, dry_run: bool) -> Record:
         key = admission.key_of(resource, new["metadata"])
         admission.check(key, traits, new, None)
+        self._judge(key, new)
         if self._ledger.get(key) is not None:
             raise AlreadyExists(f"{key} already exists")
         body = _managed(new, owned)
@@ -136,12 +149,17 @@ class Verbs:
         if traits.has_generation:
             new = {**new, "metadata": {**new["metadata"], "generation": admission.next_generation(old, new)}}
         meta, body = admission.check(live.key, traits, new, old), _managed(new, owned)
+        self._judge(live.key, new)
         if dry_run:
             return _draft(live.key, live.version, body)
         if meta.may_go:
             self._written(lambda: self._ledger.remove(live.key))
             return _draft(live.key, live.version, body)
         return self._written(lambda: self._ledger.put(live.key, body))
+
+    def _judge(self, key: Key, new: Json) -> None:
+        if why := self._unfit(key.resource, new):
+            raise Refused(f"{key} is invalid: {why}")
 
     def delete(self, key: Key, *, only_if: Preconditions, propagation: Propagation, grace_seconds: int | None) -> None:
         """Delete an object and what goes with it."""

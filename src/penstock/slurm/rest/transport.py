@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
@@ -38,14 +39,20 @@ class _Line:
     state: h11.Connection
 
 
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Dial = Callable[[str, int], Awaitable[Streams]]
+"""Connects to a host and a port, for whoever has ways of its own to get there."""
+
+
 class Transport:
     """Connections to one slurmrestd, a bounded number at a time, kept open between requests.
 
     `url` is http://host:port, https://host:port, or unix:///path/to/socket.
     """
 
-    def __init__(self, url: str, *, connections: int = 8, timeout: float = 20.0) -> None:
+    def __init__(self, url: str, *, connections: int = 8, timeout: float = 20.0, dial: Dial | None = None) -> None:
         self.url = url
+        self._connect = dial
         self._places = asyncio.Semaphore(connections)
         self._idle: list[_Line] = []
         self._timeout = timeout
@@ -74,7 +81,9 @@ class Transport:
 
     async def _dial(self) -> _Line:
         address = urlsplit(self.url)
-        if address.scheme == "unix":
+        if self._connect:
+            streams = await self._connect(address.hostname or "", address.port or 6820)
+        elif address.scheme == "unix":
             streams = await asyncio.open_unix_connection(unquote(address.path))
         else:
             secured = ssl.create_default_context() if address.scheme == "https" else None

@@ -7,14 +7,14 @@ import logging
 import re
 import uuid
 from collections import OrderedDict
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from penstock.api.objects import Json
 from penstock.cluster.errors import ClusterError
-from penstock.cluster.port import Cluster
+from penstock.cluster.port import MANAGER, Cluster
 from penstock.cluster.resources import Lean, Resource
-from penstock.operator.resources import EVENTS
-from penstock.operator.status import Now, now_in_utc
 
 _LOG = logging.getLogger(__name__)
 _REPEAT = 600.0
@@ -25,11 +25,21 @@ _BACKLOG = 1000
 """Events that may wait; beyond it the newest are dropped, for the cluster has other worries."""
 
 
-class Recorder:
-    """Tells events. Somebody has to `run` it."""
+EVENTS: Resource[Lean] = Resource("events.k8s.io", "v1", "events", "Event", Lean)
 
-    def __init__(self, cluster: Cluster, *, instance: str, now: Now = now_in_utc) -> None:
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Recorder:
+    """Tells events in the name of one component. Somebody has to `run` it."""
+
+    def __init__(
+        self, cluster: Cluster, *, instance: str, component: str = MANAGER, now: Callable[[], datetime] = _now
+    ) -> None:
         self._cluster = cluster
+        self._component = component
         self._instance = instance
         self._now = now
         self._told: OrderedDict[tuple[str, str, str], float] = OrderedDict()
@@ -48,7 +58,7 @@ class Recorder:
         while True:
             body = await self._waiting.get()
             try:
-                await self._cluster.create(EVENTS, body)
+                await self._cluster.create(EVENTS, body, manager=self._component)
             except ClusterError as error:
                 _LOG.debug("event %s: %s", body["reason"], error)
 
@@ -84,6 +94,6 @@ class Recorder:
                 "uid": meta.uid,
                 "resourceVersion": meta.resource_version,
             },
-            "reportingController": f"penstock/{resource.kind.lower()}",
+            "reportingController": f"{self._component}/{resource.kind.lower()}",
             "reportingInstance": self._instance,
         }

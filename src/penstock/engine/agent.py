@@ -1,0 +1,295 @@
+"""The agent of this machine: finds the pods of the store, leads each through its life, and tells them of each other.
+
+What Kubernetes calls kubelet. It keeps nothing in memory that is not on disk or in the store as well: an agent that is
+killed is followed by one that finds the pods' directories, takes their containers over, and sweeps what is nobody's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from penstock.cluster.events import Recorder
+from penstock.cluster.informer import Informer
+from penstock.cluster.port import Cluster
+from penstock.engine import cgroups, sockets
+from penstock.engine import names as hosts
+from penstock.engine import sandbox as sandboxes
+from penstock.engine.addresses import Addresses
+from penstock.engine.attempts import Attempts
+from penstock.engine.compose import Composer
+from penstock.engine.contents import CONFIG_MAPS, SECRETS, Content, Contents
+from penstock.engine.health import Health
+from penstock.engine.host import this_machine
+from penstock.engine.layout import Layout
+from penstock.engine.network import DEFAULT_SUBNET, Network
+from penstock.engine.pod import House, PodTask
+from penstock.engine.podspec import PODS, Pod
+from penstock.engine.runtime import Runtime
+from penstock.engine.sandbox import Sandbox
+from penstock.engine.services import SERVICES, Service, cannot_serve
+from penstock.engine.volumes import prepared
+from penstock.engine.volumes.sources import references
+from penstock.images.library import Image
+
+_LOG = logging.getLogger(__name__)
+_AGAIN = 5.0
+"""Seconds before a pod whose task failed is taken up again: a mistake of ours must not end its containers."""
+_DIAL = 5.0
+"""Seconds to connect into a pod."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Means:
+    """What an agent works with."""
+
+    cluster: Cluster
+    layout: Layout
+    machine: str
+    """The name of this machine's Node."""
+    find: Callable[[str], Image]
+    claims: Callable[[str, str], Path]
+    network: Network = field(init=False)
+    runtime: Runtime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.network = Network(self.layout.cluster, subnet=DEFAULT_SUBNET)
+        self.runtime = Runtime(root=self.layout.runc)
+
+
+class Agent:
+    """Runs the pods of this machine. `run` it; `halt` ends the containers, not the pods."""
+
+    def __init__(self, means: Means) -> None:
+        cluster = means.cluster
+        self.tasks: dict[str, PodTask] = {}
+        """By uid."""
+        self._means = means
+        self._pods = Informer(cluster, PODS)
+        self._services = Informer(cluster, SERVICES)
+        self._contents = Contents(Informer(cluster, CONFIG_MAPS), Informer(cluster, SECRETS))
+        self._composer = Composer(self._contents, machine=this_machine())
+        self._events = Recorder(cluster, component="penstock-engine", instance=means.machine, now=_now)
+        self._moved = asyncio.Event()
+        self._stale: dict[str, PodTask] = {}
+        self._refs_changed = asyncio.Event()
+        known = [found for path in means.layout.pods.glob("*") if (found := sandboxes.read(path))]
+        in_use = [IPv4Address(one.address) for one in known if one.address != "127.0.0.1"]
+        self._addresses = Addresses(means.network.subnet, in_use=in_use)
+        self._group: asyncio.TaskGroup | None = None
+        self._halting = False
+
+    async def run(self) -> None:
+        """Look after pods until cancelled; containers go on without us."""
+        await self._means.network.ensure_fabric()
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            for informer in self._informers:
+                group.create_task(informer.run())
+            await asyncio.gather(*(informer.synced.wait() for informer in self._informers))
+            await self._sweep()
+            self._subscribe()
+            for pod in self._pods.all():
+                self._look(None, pod)
+            group.create_task(self._events.run())
+            group.create_task(self._keep_names())
+            group.create_task(self._keep_volumes())
+
+    async def halt(self, seconds: float) -> None:
+        """End every container and what surrounds it, workers and clients before those they depend on."""
+        self._halting = True
+        tasks = [*self.tasks.values()]
+        deadline = asyncio.get_running_loop().time() + seconds
+        for last in (False, True):
+            chosen = [task for task in tasks if _serves_others(task.pod) == last]
+            await asyncio.gather(*(task.halt(deadline) for task in chosen), return_exceptions=True)
+        await self._means.network.remove_fabric()
+
+    def task(self, namespace: str, name: str) -> PodTask | None:
+        """The task of a pod."""
+        return next((one for one in self.tasks.values() if one.pod.key == (namespace, name)), None)
+
+    async def dial(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to an address of a pod, or to a Service by its name."""
+        address = host if host.replace(".", "").isdecimal() else self._resolve(host)
+        return await sockets.connect(self._means.network.fabric, address, port, timeout=_DIAL)
+
+    @property
+    def _informers(self) -> list[Informer[Pod] | Informer[Service] | Informer[Content]]:
+        return [self._pods, self._services, self._contents.config_maps, self._contents.secrets]
+
+    def _subscribe(self) -> None:
+        self._pods.subscribe(self._look)
+        self._services.subscribe(lambda _old, _new: self._moved.set())
+        self._contents.config_maps.subscribe(lambda old, new: self._content_changed("ConfigMap", new or old))
+        self._contents.secrets.subscribe(lambda old, new: self._content_changed("Secret", new or old))
+
+    def _look(self, old: Pod | None, new: Pod | None) -> None:
+        """Take note of a change to a pod."""
+        self._moved.set()
+        pod = new or old
+        if pod is None or pod.spec.node_name != self._means.machine:
+            return
+        task = self.tasks.get(pod.metadata.uid)
+        if new is None:
+            if task:
+                task.leave(abruptly=True)
+        elif task:
+            task.update(new)
+        elif not self._halting and not _is_over(new, self._means.layout):
+            self._begin(new)
+
+    def _begin(self, pod: Pod) -> None:
+        task = PodTask(pod, self._house)
+        self.tasks[pod.metadata.uid] = task
+        if pod.metadata.deletion_timestamp is not None:
+            task.leave()
+        if self._group is None:
+            raise RuntimeError("run the agent first")
+        self._group.create_task(self._lead(task))
+
+    async def _lead(self, task: PodTask) -> None:
+        uid = task.pod.metadata.uid
+        try:
+            await task.run()
+        except Exception:
+            _LOG.exception("pod %s/%s: leading it failed; it is taken up again", *task.pod.key)
+            await asyncio.sleep(_AGAIN)
+            del self.tasks[uid]
+            if current := self._pods.get(task.pod.metadata.name, task.pod.metadata.namespace):
+                self._look(None, current)
+        else:
+            if not self._halting:
+                del self.tasks[uid]
+        self._moved.set()
+
+    @property
+    def _house(self) -> House:
+        means = self._means
+        return House(
+            cluster=means.cluster,
+            sandbox=lambda pod: Sandbox(
+                pod, means.layout.pod(pod.metadata.uid), network=means.network, addresses=self._addresses,
+                sources=self._contents, claims=means.claims,
+                group=f"{means.layout.group}/{pod.metadata.uid}",
+            ),
+            attempts=self._attempts,
+            health=lambda sandbox: Health(means.runtime, sandbox, self.dial),
+            tell=self._tell,
+            moved=self._moved.set,
+        )  # fmt: skip
+
+    def _tell(self, pod: Pod, kind: str, reason: str, note: str) -> None:
+        tell = self._events.warning if kind == "Warning" else self._events.normal
+        tell(PODS, pod, reason, note)
+
+    def _attempts(self, pod: Pod, sandbox: Sandbox) -> Attempts:
+        return Attempts(
+            pod.metadata.uid, sandbox.containers, runtime=self._means.runtime, find=self._means.find,
+            compose=self._composer.of(pod, sandbox),
+        )  # fmt: skip
+
+    async def _sweep(self) -> None:
+        """Remove what belongs to no pod any more."""
+        present = {pod.metadata.uid for pod in self._pods.all()}
+        for path in self._means.layout.pods.glob("*"):
+            if path.name not in present:
+                _LOG.info("pod %s is nobody's any more; it is removed", path.name)
+                await self.remove(path)
+        for uid in self._means.network.attached() - present:
+            await self._means.network.detach(uid)
+
+    async def remove(self, directory: Path) -> None:
+        """End and remove a pod of which only the directory is known."""
+        means = self._means
+        await remove_pod(directory, runtime=means.runtime, network=means.network, group=means.layout.group)
+
+    def _content_changed(self, kind: str, item: Content | None) -> None:
+        if item is None:
+            return
+        for task in self.tasks.values():
+            same = task.pod.metadata.namespace == item.metadata.namespace
+            if same and (kind, item.metadata.name) in references(task.pod):
+                self._stale[task.pod.metadata.uid] = task
+                task.poke()
+        if self._stale:
+            self._refs_changed.set()
+
+    async def _keep_volumes(self) -> None:
+        """Show pods what their ConfigMaps and Secrets hold now."""
+        while True:
+            await self._refs_changed.wait()
+            self._refs_changed.clear()
+            stale, self._stale = self._stale, {}
+            for task in stale.values():
+                if task.sandbox.volumes is None:
+                    continue
+                try:
+                    await task.sandbox.refresh(task.pod)
+                except Exception as problem:
+                    # What was shown stays; the next change tries again.
+                    self._tell(task.pod, "Warning", "FailedMount", str(problem))
+
+    async def _keep_names(self) -> None:
+        """Keep every pod's names current."""
+        while True:
+            self._moved.clear()
+            names = self._names()
+            self._tell_of_services()
+            for task in [*self.tasks.values()]:
+                if task.address and task.sandbox.names.is_dir():
+                    hosts.write_hosts(task.sandbox.names, names.hosts_of(task.pod))
+            await self._moved.wait()
+
+    def _tell_of_services(self) -> None:
+        """Say what Services promise on Kubernetes and cannot keep here."""
+        pods = [task.pod for task in self.tasks.values()]
+        for service in self._services.all():
+            for told in cannot_serve(service, [pod for pod in pods if service.selects(pod)]):
+                self._events.warning(SERVICES, service, "NotOnOneMachine", told)
+
+    def _names(self) -> hosts.Names:
+        tasks = [task for task in self.tasks.values() if task.address]
+        addresses = {task.pod.key: task.address for task in tasks}
+        return hosts.Names([task.pod for task in tasks], self._services.all(), addresses=addresses)
+
+    def _resolve(self, host: str) -> str:
+        for line in self._names().hosts("").splitlines():
+            address, *known = line.split()
+            if host in known:
+                return address
+        raise OSError(f"{host}: nobody is called so, or nobody of that name is ready")
+
+
+async def remove_pod(directory: Path, *, runtime: Runtime, network: Network, group: str) -> None:
+    """End and remove a pod of which only the directory is known."""
+
+    def never(_: str) -> Image:
+        raise AssertionError("nothing is started here")
+
+    async def nothing(*_: object) -> dict[str, object]:
+        raise AssertionError("nothing is started here")
+
+    await Attempts(directory.name, directory / "containers", runtime=runtime, find=never, compose=nothing).clear()
+    await network.detach(directory.name)
+    await asyncio.to_thread(prepared.remove, directory)
+    await asyncio.to_thread(cgroups.remove, cgroups.here().paths(f"{group}/{directory.name}"))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _is_over(pod: Pod, layout: Layout) -> bool:
+    """Whether a pod has come to its end and nothing of it is left here."""
+    return pod.status.get("phase") in {"Succeeded", "Failed"} and not layout.pod(pod.metadata.uid).exists()
+
+
+def _serves_others(pod: Pod) -> bool:
+    """Whether others depend on a pod: controllers and databases are StatefulSets' and go last."""
+    return any(owner.kind == "StatefulSet" for owner in pod.metadata.owner_references)

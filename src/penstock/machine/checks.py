@@ -1,0 +1,70 @@
+"""What a machine must have before a cluster can run on it, and how to get what is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.engine import cgroups
+
+PROGRAMS = {"conmon": "conmon", "runc": "runc", "ip": "iproute2", "apt-get": "apt", "dpkg-deb": "dpkg"}
+"""Programs by the Debian package that has them."""
+_SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_NAMESPACES = ("pid", "net", "mnt", "uts", "ipc")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is missing, and what to do about it."""
+
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.remedy}"
+
+
+def missing_packages() -> list[str]:
+    """Debian packages whose programs are not here."""
+    return [package for program, package in PROGRAMS.items() if shutil.which(program, path=_SEARCHED) is None]
+
+
+def problems(ports: Iterable[int] = ()) -> list[Problem]:
+    """Everything that keeps a cluster from running here."""
+    found = []
+    if os.geteuid() != 0:
+        found.append(Problem("only root can make namespaces and mounts", "run it as root: sudo penstock up"))
+    if packages := missing_packages():
+        found.append(Problem(f"{', '.join(packages)} missing", f"apt-get install {' '.join(packages)}"))
+    if "overlay" not in Path("/proc/filesystems").read_text().split():
+        found.append(Problem("the kernel has no overlay file system", "modprobe overlay"))
+    if lacking := [name for name in _NAMESPACES if not Path("/proc/self/ns", name).exists()]:
+        found.append(Problem(f"the kernel has no {', '.join(lacking)} namespaces", "use a kernel that has them"))
+    if cgroups.here().kind is cgroups.Kind.NONE:
+        found.append(Problem("no control groups are mounted", "mount -t cgroup2 none /sys/fs/cgroup"))
+    elsewhere = "choose another: --ssh-port, --rest-port"
+    return found + [Problem(f"port {port} of 127.0.0.1 is in use", elsewhere) for port in ports if not is_free(port)]
+
+
+def is_free(port: int) -> bool:
+    """Whether nobody listens on a port of loopback."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def free_port(wanted: int) -> int:
+    """The wanted port, or any other when somebody has it."""
+    if is_free(wanted):
+        return wanted
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,117 @@
+"""All that a cluster on one machine needs beside its containers, in one process.
+
+```
+store ──> api (socket)      workloads: StatefulSets, Deployments, claims      operator: our six kinds
+  └─────> agent: pods ──> containers, which outlive this process              forwards: ssh and REST on loopback
+```
+
+SIGTERM ends the process and leaves the containers running: the next one takes them over. SIGINT ends them too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.cluster.errors import ClusterError, NotYet
+from penstock.cluster.store import Store
+from penstock.engine.agent import Agent, Means
+from penstock.engine.layout import Layout
+from penstock.engine.streams import Streams
+from penstock.engine.volumes.sources import MissingReference
+from penstock.engine.workloads import readable
+from penstock.engine.workloads.runtime import Workloads
+from penstock.images.library import Library
+from penstock.machine import api
+from penstock.machine.forward import LOOPBACK, Forward, forwarding
+from penstock.operator.runtime import Operator, Settings
+from penstock.slurm.rest.transport import Transport
+
+_LOG = logging.getLogger(__name__)
+HALT_SECONDS = 30.0
+"""Seconds that containers get to end when the cluster is taken down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to run."""
+
+    layout: Layout
+    library: Library
+    forwards: tuple[Forward, ...] = ()
+
+
+class _Logs:
+    """The logs of containers, for a store that is made before whoever has them."""
+
+    streams: Streams | None = None
+
+    def logs(self, name: str, *, namespace: str, container: str, tail: int = 0) -> AsyncGenerator[str, None]:
+        """As `Streams.logs`."""
+        if self.streams is None:
+            raise NotYet(f"pod {namespace}/{name}: containers are not looked after yet")
+        return self.streams.logs(name, namespace=namespace, container=container, tail=tail)
+
+
+async def run(plan: Plan) -> None:
+    """Run until told to stop."""
+    plan.layout.make()
+    name, logs = socket.gethostname(), _Logs()
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(Store(plan.layout.store, logs=logs, unfit=readable.problem))
+        workloads = Workloads(store, claims_root=plan.layout.claims, machine_name=name, machine_address=LOOPBACK)
+        means = Means(
+            cluster=store, layout=plan.layout, machine=name, find=plan.library.find, claims=_claims(workloads)
+        )
+        agent = Agent(means)
+        logs.streams = streams = Streams(agent, means.runtime)
+        operator = Operator(store, Settings(instance=name), connect=lambda url: Transport(url, dial=agent.dial))
+        await stack.enter_async_context(api.serve(store, streams, path=plan.layout.socket))
+        for forward in plan.forwards:
+            await stack.enter_async_context(forwarding(forward, agent))
+        told = _told_to_stop()
+        tasks = [asyncio.create_task(part.run()) for part in (agent, workloads, operator)]
+        _LOG.info("cluster %s is looked after by process %d", plan.layout.cluster, os.getpid())
+        try:
+            waiting: list[asyncio.Future[Any]] = [told, *tasks]
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if told.done() and told.result() == signal.SIGINT:
+                await agent.halt(HALT_SECONDS)
+        finally:
+            for task in tasks:
+                task.cancel()
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+        for problem in ended:
+            if isinstance(problem, Exception):
+                raise problem
+
+
+def _claims(workloads: Workloads) -> Callable[[str, str], Path]:
+    def path(namespace: str, claim: str) -> Path:
+        try:
+            return workloads.path(namespace, claim)
+        except ClusterError as problem:
+            raise MissingReference(str(problem)) from problem
+
+    return path
+
+
+def _told_to_stop() -> asyncio.Future[signal.Signals]:
+    loop = asyncio.get_running_loop()
+    told: asyncio.Future[signal.Signals] = loop.create_future()
+
+    def note(which: signal.Signals) -> None:
+        if not told.done():
+            told.set_result(which)
+
+    for which in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(which, note, which)
+    return told

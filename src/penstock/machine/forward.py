@@ -1,0 +1,73 @@
+"""Ports of this machine's loopback that lead into pods: the only trace of a cluster on the host's network."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from penstock.engine.agent import Agent
+from penstock.render import labels
+
+_LOG = logging.getLogger(__name__)
+LOOPBACK = "127.0.0.1"
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forward:
+    """A port here, and the ready pods whose port it leads to."""
+
+    port: int
+    app: str
+    """The pods' `app.kubernetes.io/name`: `login`, `slurmrestd`."""
+    target: int
+
+
+@asynccontextmanager
+async def forwarding(forward: Forward, agent: Agent) -> AsyncIterator[None]:
+    """Lead connections on while inside."""
+
+    async def lead(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            theirs = await agent.dial(_address(forward, agent), forward.target)
+        except OSError as problem:
+            _LOG.info("port %d leads nowhere: %s", forward.port, problem)
+            writer.close()
+            return
+        await relay((reader, writer), theirs)
+
+    server = await asyncio.start_server(lead, LOOPBACK, forward.port)
+    try:
+        yield
+    finally:
+        server.close()
+
+
+async def relay(
+    ours: tuple[asyncio.StreamReader, asyncio.StreamWriter], theirs: tuple[asyncio.StreamReader, asyncio.StreamWriter]
+) -> None:
+    """Pass bytes both ways until both have no more to say."""
+    try:
+        await asyncio.gather(_pass(ours[0], theirs[1]), _pass(theirs[0], ours[1]))
+    finally:
+        for writer in (ours[1], theirs[1]):
+            writer.close()
+
+
+async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while block := await reader.read(_BLOCK):
+            writer.write(block)
+            await writer.drain()
+        if writer.can_write_eof():
+            writer.write_eof()
+
+
+def _address(forward: Forward, agent: Agent) -> str:
+    for task in agent.tasks.values():
+        if task.ready and task.pod.metadata.labels.get(labels.NAME) == forward.app:
+            return task.address
+    raise OSError(f"no pod of {forward.app} is ready")

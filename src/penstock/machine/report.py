@@ -1,0 +1,151 @@
+"""How a cluster is, gathered: its objects, its pods and claims, and what Slurm says of nodes and jobs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from penstock.cluster.errors import ClusterError
+from penstock.cluster.kube import KubeCluster
+from penstock.cluster.port import Selection
+from penstock.cluster.resources import Resource, Whole
+from penstock.machine.inside import run_in_login
+
+_GROUP = "slinky.slurm.net"
+_KINDS = {
+    "controllers": "Controller", "accountings": "Accounting", "restapis": "RestApi", "nodesets": "NodeSet",
+    "loginsets": "LoginSet", "tokens": "Token",
+}  # fmt: skip
+_PODS: Resource[Whole] = Resource("", "v1", "pods", "Pod", Whole)
+_CLAIMS: Resource[Whole] = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", Whole)
+_SLURM = 5.0
+"""Seconds for Slurm to answer; a screen that waits says nothing at all."""
+_JOBS = 10
+"""Jobs shown; `penstock slurm -- squeue` shows all."""
+
+
+class Thing(msgspec.Struct, frozen=True):
+    """An object of ours."""
+
+    kind: str
+    name: str
+    ready: bool
+    why: str
+    """What it waits for, in its own words; empty when it waits for nothing."""
+
+
+class PodLine(msgspec.Struct, frozen=True):
+    """A pod."""
+
+    name: str
+    phase: str
+    ready: bool
+    restarts: int
+    address: str
+    why: str
+
+
+class ClaimLine(msgspec.Struct, frozen=True):
+    """A claim."""
+
+    name: str
+    phase: str
+    size: str
+
+
+class NodeLine(msgspec.Struct, frozen=True):
+    """A Slurm node."""
+
+    name: str
+    state: str
+    cpus: str
+    """Allocated/idle/other/total, as sinfo says."""
+    reason: str
+
+
+class JobLine(msgspec.Struct, frozen=True):
+    """A job."""
+
+    id: str
+    name: str
+    user: str
+    state: str
+    time: str
+    where: str
+    """Its nodes, or why it waits."""
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster at a moment."""
+
+    things: list[Thing]
+    pods: list[PodLine]
+    claims: list[ClaimLine]
+    nodes: list[NodeLine] = []
+    jobs: list[JobLine] = []
+    slurm: str = ""
+    """Why Slurm could not be asked; empty when it could."""
+
+
+async def gather(cluster: KubeCluster, *, namespace: str) -> Report:
+    """Look at everything once."""
+    here = Selection(namespace=namespace)
+    lists = [cluster.list(Resource(_GROUP, "v1beta1", plural, kind, Whole), here) for plural, kind in _KINDS.items()]
+    *ours, pods, claims = await asyncio.gather(*lists, cluster.list(_PODS, here), cluster.list(_CLAIMS, here))
+    report = Report(
+        things=[_thing(kind, item) for kind, found in zip(_KINDS.values(), ours, strict=True) for item in found.items],
+        pods=[_pod(item) for item in pods.items],
+        claims=[_claim(item) for item in claims.items],
+    )
+    try:
+        async with asyncio.timeout(_SLURM):
+            nodes, jobs = await asyncio.gather(
+                _asked(cluster, namespace, ["sinfo", "-hN", "-o", "%N|%T|%C|%E"]),
+                _asked(cluster, namespace, ["squeue", "-h", "-o", "%i|%j|%u|%T|%M|%R"]),
+            )
+    except (ClusterError, TimeoutError) as problem:
+        return msgspec.structs.replace(report, slurm=str(problem) or f"Slurm did not answer within {_SLURM:.0f} s")
+    known = {fields[0]: NodeLine(*fields) for fields in nodes if len(fields) == 4}
+    shown = [JobLine(*fields) for fields in jobs if len(fields) == 6]
+    return msgspec.structs.replace(report, nodes=[*known.values()], jobs=shown[:_JOBS])
+
+
+async def _asked(cluster: KubeCluster, namespace: str, command: Sequence[str]) -> list[list[str]]:
+    code, said = await run_in_login(cluster, command, namespace=namespace)
+    if code:
+        raise ClusterError(f"{command[0]}: {said.strip()}")
+    return [line.split("|") for line in said.splitlines()]
+
+
+def _thing(kind: str, item: Whole) -> Thing:
+    conditions = {one.get("type"): one for one in item.status.get("conditions") or ()}
+    ready = conditions.get("Ready", {})
+    is_ready = ready.get("status") == "True"
+    degraded = conditions.get("Degraded", {})
+    why = "" if is_ready else str(ready.get("message") or "nobody has looked at it yet")
+    if degraded.get("status") == "True":
+        why = str(degraded.get("message") or degraded.get("reason"))
+    return Thing(kind, item.metadata.name, is_ready, why)
+
+
+def _pod(item: Whole) -> PodLine:
+    statuses = [*(item.status.get("initContainerStatuses") or ()), *(item.status.get("containerStatuses") or ())]
+    waiting = [one["state"]["waiting"] for one in statuses if (one.get("state") or {}).get("waiting")]
+    conditions = {one.get("type"): one for one in item.status.get("conditions") or ()}
+    is_ready = conditions.get("Ready", {}).get("status") == "True"
+    scheduled = conditions.get("PodScheduled", {})
+    told = [str(one.get("message") or one.get("reason")) for one in waiting]
+    if scheduled.get("status") == "False":
+        told = [str(scheduled.get("message"))]
+    phase = "Terminating" if item.metadata.deletion_timestamp else str(item.status.get("phase") or "Pending")
+    return PodLine(
+        item.metadata.name, phase, is_ready, sum(int(one.get("restartCount", 0)) for one in statuses),
+        str(item.status.get("podIP") or ""), "" if is_ready or not told else told[0],
+    )  # fmt: skip
+
+
+def _claim(item: Whole) -> ClaimLine:
+    size = (item.status.get("capacity") or {}).get("storage") or ""
+    return ClaimLine(item.metadata.name, str(item.status.get("phase") or "Pending"), str(size))

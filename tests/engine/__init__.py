@@ -1,0 +1,1 @@
+"""The engine on this machine: real namespaces, mounts and containers. Root only."""

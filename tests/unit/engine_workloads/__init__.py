@@ -1,0 +1,1 @@
+"""Workloads, claims and the choice of a machine."""
