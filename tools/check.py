@@ -35,7 +35,7 @@ STEPS = {
     "kube": (*PYTEST, "tests/kube", "tests/contract", "--durations=3"),
 }
 Builds = dict[str, "subprocess.Popen[str]"]
-DEBIAN_PACKAGES = ("iproute2", "mmdebstrap", "mount", "util-linux")
+DEBIAN_PACKAGES = ("iproute2", "mount", "util-linux")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def root_filesystems() -> Builds:
     if os.geteuid() != 0:
         raise ToolError("the real Slurm needs root (namespaces, mounts): run make test as root; make unit needs none")
     prepare.apt(DEBIAN_PACKAGES)
-    suites = tomllib.loads((ROOT / "images/slurm.toml").read_text())["suites"]
+    suites = tomllib.loads((ROOT / "images/suites.toml").read_text())["suites"]
     return {f"Debian {suite} with Slurm": start_build("tools/rootfs.py", suite) for suite in suites}
 
 

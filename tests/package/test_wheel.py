@@ -50,8 +50,15 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
 
 
 def test_the_recipes_of_the_images_travel_in_the_wheel(wheel: Path) -> None:
-    recipe = tomllib.loads(zipfile.ZipFile(wheel).read("penstock/images/slurm.toml").decode())
-    assert recipe["default_suite"] in recipe["suites"]
+    packed = zipfile.ZipFile(wheel)
+    at_home = {f"penstock/images/recipes/{path.name}" for path in (ROOT / "images").iterdir()}
+    assert at_home <= set(packed.namelist())
+    suites = tomllib.loads(packed.read("penstock/images/recipes/suites.toml").decode())
+    assert suites["default"] in suites["suites"]
+
+
+def test_the_installed_command_finds_its_recipes(penstock: Path, tmp_path: Path) -> None:
+    assert "slurm, worker" in run(penstock, "images", "build", "--help", cwd=tmp_path)
 
 
 def test_the_command_tells_the_version_of_the_wheel(penstock: Path, wheel: Path, tmp_path: Path) -> None:

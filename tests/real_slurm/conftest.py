@@ -1,4 +1,4 @@
-"""The real Slurm of every suite in images/slurm.toml, built on first use into the cache."""
+"""The real Slurm of every suite in images/suites.toml, built on first use into the cache."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import pytest
 from .slurm_parser import SlurmParser
 
 ROOT = Path(__file__).resolve().parents[2]
-SUITES = list(tomllib.loads((ROOT / "images/slurm.toml").read_text())["suites"])
+SUITES = list(tomllib.loads((ROOT / "images/suites.toml").read_text())["suites"])
 
 
 @pytest.fixture(scope="session", params=SUITES)

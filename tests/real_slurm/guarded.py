@@ -152,13 +152,13 @@ def pod(
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as machine:
         try:
             begin(machine, adapt(request(root, place, verb, start_seconds, others)))
-            yield Pod(place, _child(machine.pid), reading)
+            yield Pod(place, child(machine.pid), reading)
         finally:
             machine.kill()  # pid 1 of the namespaces goes with it, and everything inside
             os.close(reading)
 
 
-def _child(pid: int) -> int:
+def child(pid: int) -> int:
     return int(re.findall(r"\d+", Path(f"/proc/{pid}/task/{pid}/children").read_text())[0])
 
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,11 +49,20 @@ class MiniCluster:
     jwt_key: bytes
     logs: Path
     nodes: tuple[str, ...]
+    place: Path
+    """What the machine is furnished from; its root is in `workplace/root`."""
+    unshare: int
+    """The process id of the parent of the machine's first process."""
 
 
 @contextmanager
-def mini_cluster(root: Path, *, nodes: int = 3) -> Iterator[MiniCluster]:
-    """Run a cluster from a root file system of `tools/rootfs.py`; it ends with the block."""
+def mini_cluster(
+    root: Path, *, nodes: int = 3, adapt: Callable[[dict[str, Any]], dict[str, Any]] = lambda wanted: wanted
+) -> Iterator[MiniCluster]:
+    """Run a cluster from a root file system of `tools/rootfs.py`; it ends with the block.
+
+    `adapt` may change what is on the machine.
+    """
     require_means()
     with tempfile.TemporaryDirectory(prefix="penstock-mini-") as name:
         place = Path(name)
@@ -64,9 +73,9 @@ def mini_cluster(root: Path, *, nodes: int = 3) -> Iterator[MiniCluster]:
         key, names = os.urandom(32), tuple(f"w{number}" for number in range(1, nodes + 1))
         command = ["unshare", *NAMESPACES, sys.executable, "-S", "-m", "tests.real_slurm.machine"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as machine:
-            begin(machine, request(root, place, key, names))
+            begin(machine, adapt(request(root, place, key, names)))
             try:
-                yield MiniCluster(place / "shared/rest.socket", key, place / "logs", names)
+                yield MiniCluster(place / "shared/rest.socket", key, place / "logs", names, place, machine.pid)
             finally:
                 machine.kill()  # pid 1 of the namespaces: everything inside goes with it
 

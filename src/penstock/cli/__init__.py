@@ -19,16 +19,46 @@ class Command:
 
 
 COMMANDS = (
+    Command("up", "Run a Slurm cluster on this machine."),
+    Command("status", "Show on one screen how a cluster is, and what waits for what."),
+    Command("slurm", "Run a Slurm command on the login node."),
+    Command("down", "End a cluster of this machine."),
     Command("render", "Show every object and file that Penstock makes of manifests."),
     Command("validate", "Check manifests: what is wrong, in which line, and how to mend it."),
     Command("crds", "Print the CustomResourceDefinitions."),
+    Command("images", "Build, list and export the images that pods run."),
     Command("operator", "Run the operator: keep clusters as their objects say."),
+    Command("get", "Show objects."),
+    Command("describe", "Show objects in full, and what happened to them."),
+    Command("apply", "Make objects as manifests say."),
+    Command("create", "Make objects that are not there yet."),
+    Command("edit", "Change an object in your editor."),
+    Command("patch", "Change some fields of objects."),
+    Command("replace", "Make objects exactly as manifests say."),
+    Command("scale", "Set how many replicas there should be."),
+    Command("label", "Set and take away labels."),
+    Command("annotate", "Set and take away annotations."),
+    Command("delete", "Delete objects, and wait until they are gone."),
+    Command("wait", "Wait until something is so."),
+    Command("rollout", "See how far a change has come; restart; go back."),
+    Command("events", "Show what happened."),
+    Command("logs", "Show what containers say."),
+    Command("exec", "Run a command in a container."),
+    Command("cp", "Copy files into a container, or out of one."),
+    Command("port-forward", "Make ports of a pod reachable on this machine."),
+    Command("cordon", "Keep new pods away from a machine."),
+    Command("uncordon", "Let a machine take new pods again."),
+    Command("explain", "Tell what the fields of our kinds mean."),
+    Command("api-resources", "Show the kinds that a cluster serves."),
+    Command("serve", "Look after a cluster of this machine, in this process; `up` starts it."),
+    Command("supervise", "Keep `serve` going; `up` starts it."),
 )
 """In the order in which a newcomer meets them."""
 
 _EXAMPLES = """\
 Examples:
-  penstock render --sample                 see a whole cluster
+  penstock up                              a Slurm cluster on this machine
+  penstock render --sample                 see what a cluster is made of
   penstock validate cluster.yaml           check before you apply
   penstock render new/ --diff old/         review a change
   penstock crds | kubectl apply -f -       install the kinds
@@ -64,7 +94,7 @@ def _run(words: list[str]) -> int:
         return 0
     if first not in {command.name for command in COMMANDS}:
         return _unknown(first)
-    return int(import_module(f"penstock.cli.{first}").run(words[1:]))
+    return int(import_module(f"penstock.cli.{first.replace('-', '_')}").run(words[1:]))
 
 
 def overview() -> str:

@@ -1,0 +1,1 @@
+"""What each command does, one module per command; loaded when its command line has been read."""

@@ -1,0 +1,7 @@
+"""What `penstock uncordon` does."""
+
+from functools import partial
+
+from penstock.cli.objects.doing import cordoning
+
+perform = partial(cordoning.perform, "uncordon")

@@ -1,0 +1,30 @@
+"""`penstock supervise`: keep `penstock serve` going. What `penstock up --detach` starts where there is no systemd."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+
+from penstock.engine.layout import Layout
+from penstock.machine import process
+
+
+def run(argv: Sequence[str]) -> int:
+    """Start it again whenever it dies; end when it ends well, or when told to."""
+    arguments = parser("supervise").parse_args(argv)
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    return process.supervise(Layout.of(arguments.cluster), list(argv))
+
+
+def parser(name: str) -> argparse.ArgumentParser:
+    """What `serve` and `supervise` understand."""
+    found = argparse.ArgumentParser(
+        prog=f"penstock {name}", description="Look after a cluster on this machine; `penstock up` starts this."
+    )
+    found.add_argument("--cluster", default="main", help="which cluster (default: %(default)s)")
+    found.add_argument("--ssh-port", type=int, default=0, help="port of 127.0.0.1 that leads to the login pods' ssh")
+    found.add_argument("--rest-port", type=int, default=0, help="port of 127.0.0.1 that leads to slurmrestd")
+    found.add_argument("-v", "--verbose", action="store_true", help="tell more in the log")
+    return found

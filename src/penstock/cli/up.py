@@ -1,0 +1,176 @@
+"""`penstock up`: a Slurm cluster on this machine, from nothing to a job that has run."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import yaml
+
+from penstock.api.objects import Json
+from penstock.cli.progress import Progress
+from penstock.engine import cgroups
+from penstock.engine.layout import Layout
+from penstock.images.errors import ImageError
+from penstock.machine import bring_up, checks, keys, manifest, process
+from penstock.machine.places import images_directory
+from penstock.machine.ports import Ports
+
+_READY = 300.0
+"""Seconds; the first start of a database takes some, a slow disk many."""
+_JOB = 60.0
+_SUITES = ("forky", "trixie")
+_EXAMPLES = """\
+examples:
+  penstock up                        a cluster in the foreground; ^C ends it
+  penstock up --detach               the same in the background; `penstock down` ends it
+  penstock up --workers 5            with five workers
+  penstock up --suite trixie         Slurm 24.11 instead of 26.05
+  penstock up --show > mine.yaml     the cluster as manifests, to change and use:
+  penstock up --file mine.yaml       your own cluster
+  penstock up --cluster lab          a second cluster beside the first
+"""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Bring a cluster up; 0 when a job has run on every node."""
+    arguments = _parser().parse_args(argv)
+    progress = Progress("penstock up")
+    try:
+        return _up(arguments, progress)
+    except (bring_up.NotUp, bring_up.ClusterError, ImageError, process.Occupied) as problem:
+        progress.end()
+        sys.stderr.write(f"penstock up: {problem}\n")
+        return 1
+
+
+def _up(arguments: argparse.Namespace, progress: Progress) -> int:
+    layout = Layout.of(arguments.cluster)
+    if arguments.show:
+        objects, _ = _objects(arguments, layout, manifest.usual_images(arguments.suite))
+        sys.stdout.write(yaml.safe_dump_all(objects, sort_keys=False))
+        return 0
+    if arguments.install and (packages := checks.missing_packages()):
+        progress.step(f"installing {', '.join(packages)}")
+        _install(packages)
+    ports = Ports.of(layout, ssh=arguments.ssh_port, rest=arguments.rest_port)
+    running = process.found(layout)
+    if problems := checks.problems([] if running else ports.taken()):
+        raise bring_up.NotUp("\n  ".join(["this machine is not ready:", *map(str, problems)]))
+    objects, made = _objects(arguments, layout, _built(arguments, progress))
+    began = time.monotonic()
+    progress.step("starting")
+    words = ["--cluster", arguments.cluster, *ports.words()]
+    alive = (lambda: True) if running else process.start_detached(layout, words)
+    nodes = asyncio.run(_bring_up(layout, objects, made, progress, alive))
+    progress.end(f"a job has run on {', '.join(nodes) or 'no node: there are none'} ({time.monotonic() - began:.1f} s)")
+    sys.stdout.write(_next_steps(arguments, layout, ports))
+    return 0 if arguments.detach else _stay(layout)
+
+
+async def _bring_up(
+    layout: Layout, objects: list[Json], made: list[Json], progress: Progress, alive: Callable[[], bool]
+) -> list[str]:
+    from penstock.cluster.kube import KubeCluster, local  # noqa: PLC0415  (aiohttp: not for --help)
+
+    try:
+        await bring_up.answering(layout.socket, seconds=20, alive=alive)
+    except bring_up.NotUp as problem:
+        raise bring_up.NotUp(f"{problem}; its log is {process.log_path(layout)}") from problem
+    async with KubeCluster(local(layout.socket)) as cluster:
+        progress.step("applying the cluster's objects")
+        await bring_up.put(cluster, objects, made)
+        await bring_up.ready(cluster, progress.step, seconds=_READY)
+        progress.step("running a job on every node")
+        return await bring_up.job_on_every_node(cluster, namespace=manifest.NAMESPACE, seconds=_JOB)
+
+
+def _objects(arguments: argparse.Namespace, layout: Layout, images: dict[str, str]) -> tuple[list[Json], list[Json]]:
+    """The objects to apply, and keys to make when they are not there."""
+    if arguments.file:
+        texts = [Path(name).read_text() if name != "-" else sys.stdin.read() for name in arguments.file]
+        return [body for text in texts for body in yaml.safe_load_all(text) if body], manifest.keys()
+    wishes = manifest.Wishes(
+        images=images, workers=arguments.workers, authorized_keys=keys.authorized(layout),
+        constrained=cgroups.here().kind is cgroups.Kind.V2,
+    )  # fmt: skip
+    return manifest.default(wishes), manifest.keys()
+
+
+def _built(arguments: argparse.Namespace, progress: Progress) -> dict[str, str]:
+    """The images of every role by their names, built if they are not there."""
+    from penstock.images.build import build  # noqa: PLC0415
+    from penstock.images.library import Library  # noqa: PLC0415
+
+    library = Library(images_directory())
+    made = build(
+        library, manifest.ROLES, arguments.suite,
+        progress=lambda one: progress.step(f"image {one.role}: {one.step}", done=one.done, total=one.total),
+    )  # fmt: skip
+    return {image.role: image.name for image in made}
+
+
+def _install(packages: Sequence[str]) -> None:
+    quiet = {"stdout": subprocess.DEVNULL, "env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}}
+    for words in (
+        ["apt-get", "update", "-qq"],
+        ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages],
+    ):
+        done = subprocess.run(words, check=False, stderr=subprocess.PIPE, text=True, **quiet)  # type: ignore[call-overload]  # noqa: S603
+        if done.returncode:
+            raise bring_up.NotUp(f"`{' '.join(words)}` failed: {done.stderr.strip()[-500:]}")
+
+
+def _next_steps(arguments: argparse.Namespace, layout: Layout, ports: Ports) -> str:
+    which = "" if arguments.cluster == "main" else f" --cluster {arguments.cluster}"
+    key = keys.private(layout)
+    return f"""
+  look      penstock status{which}
+  submit    penstock slurm{which} -- sbatch --wrap 'srun hostname'
+  ssh       ssh -p {ports.ssh} -i {key} root@127.0.0.1
+  scale     penstock scale{which} nodeset/slurm-worker-compute --replicas 5
+  stop      penstock down{which}
+"""
+
+
+def _stay(layout: Layout) -> int:
+    """Show how the cluster is until ^C, which ends it."""
+    from penstock.cli.down import take_down  # noqa: PLC0415
+    from penstock.cli.status import watch  # noqa: PLC0415
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        watch(layout, namespace=manifest.NAMESPACE)
+    except KeyboardInterrupt:
+        sys.stdout.write("\n")
+    return take_down(layout, Progress("penstock down"))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="penstock up",
+        description="Run a Slurm cluster on this machine: real daemons in containers, no Kubernetes needed.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    what = parser.add_argument_group("what")
+    what.add_argument("--file", "-f", action="append", metavar="FILE", help="manifests of your own cluster; - is stdin")
+    what.add_argument("--workers", type=int, default=2, help="workers of the default cluster (default: %(default)s)")
+    what.add_argument("--suite", choices=_SUITES, default=_SUITES[0], help="Debian suite: forky has Slurm 26.05")
+    what.add_argument("--show", action="store_true", help="print the cluster as manifests, and start nothing")
+    how = parser.add_argument_group("how")
+    how.add_argument("--cluster", default=os.environ.get("PENSTOCK_CLUSTER") or "main", help="its name (default: main)")
+    how.add_argument("--detach", "-d", action="store_true", help="leave it running in the background")
+    how.add_argument("--install", action="store_true", help="install missing Debian packages first")
+    how.add_argument("--ssh-port", type=int, help="port of 127.0.0.1 for ssh (default: 2222, or a free one)")
+    how.add_argument(
+        "--rest-port", type=int, help="port of 127.0.0.1 for Slurm's REST API (default: 6820, or a free one)"
+    )
+    return parser

@@ -1,0 +1,56 @@
+"""Programs that builds run: what they say when they fail reaches the person, and none outlives its caller."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.images.apt import Apt
+from penstock.images.commands import run
+from penstock.images.errors import ArchiveUnreachable, BuildFailed, ImageError
+from penstock.images.recipe import Suite
+
+
+def test_a_failure_shows_the_command_and_its_last_words() -> None:
+    with pytest.raises(BuildFailed, match=r"(?s)`/bin/sh -c .*` ended with 3\. Its last words:\n    one\n    two"):
+        run(["/bin/sh", "-c", "echo one; echo two >&2; exit 3"])
+
+
+def test_an_archive_that_does_not_answer_is_told_in_a_sentence() -> None:
+    words = "Err:1 x\\n  Temporary failure resolving 'mirror.example'\\nE: Failed to fetch\\n"
+    with pytest.raises(ArchiveUnreachable, match=r"check network and proxy, then run again\.\n    Temporary failure"):
+        run(["/bin/sh", "-c", f'printf "{words}"; exit 100'])
+
+
+def test_a_command_has_the_environment_that_it_is_given() -> None:
+    assert run(["/usr/bin/env"], env={"OWN": "x"}).splitlines().count("OWN=x") == 1
+
+
+def test_a_command_reads_what_it_is_given_and_no_terminal(tmp_path: Path) -> None:
+    (tmp_path / "words").write_text("hello")
+    assert run(["/bin/cat"], stdin=tmp_path / "words") == "hello"
+    assert run(["/bin/cat"]) == ""
+
+
+def test_an_interrupted_command_ends_with_its_children(tmp_path: Path) -> None:
+    """Apt's methods and dpkg-deb's tar are children of children."""
+    pipe = tmp_path / "alive"
+    os.mkfifo(pipe)
+    script = (
+        "import signal; from penstock.images.commands import run\n"
+        "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
+        f"run(['/bin/sh', '-c', 'exec 3>{pipe}; echo up >&3; sleep 600 & wait'])\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL) as caller, pipe.open() as alive:  # noqa: S603
+        assert alive.readline() == "up\n"
+        caller.terminate()
+        assert alive.read() == ""  # the end of the file: nobody has the pipe open any more
+
+
+def test_a_directory_that_apt_could_misread_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match="without quotes in its name"):
+        Apt(tmp_path / 'a"; Dir::Etc "x', "forky", Suite())
