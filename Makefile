@@ -6,14 +6,16 @@ COMPILE = .venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-v
 	--generate-hashes --no-annotate --custom-compile-command 'make lock'
 
 .DEFAULT_GOAL := help
-.PHONY: help up test install lint types unit bench lock crds golden clean python runtime dev
+.PHONY: help up down test install lint types unit bench lock crds golden clean python runtime dev
 
 help: ## list these verbs
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
-up: runtime ## show what Penstock makes of its sample cluster (later: run it on this machine)
-	@.venv/bin/penstock render --sample
-	@echo 'Above: every object and file of the sample cluster. Nothing was started: running it here comes with `penstock up`.'
+up: runtime ## a Slurm cluster on this machine, in the background
+	@.venv/bin/penstock up --install --detach
+
+down: runtime ## end it; its data stays
+	@.venv/bin/penstock down
 
 test: dev ## every check: style, types, layers, unit, wheel, and the real Slurm
 	@$(CHECK)

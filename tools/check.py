@@ -32,10 +32,13 @@ STEPS = {
     "package": (*PYTEST, "tests/package"),
     "cluster": (*PYTEST, "tests/cluster", "tests/kube_client", "tests/simulation", "--durations=3"),
     "slurm": (*PYTEST, "tests/real_slurm", "tests/played", "--durations=3"),
-    "kube": (*PYTEST, "tests/kube", "tests/contract", "--durations=3"),
+    "images": (*PYTEST, "tests/images", "--durations=3"),
+    "machine": (*PYTEST, "tests/engine", "tests/machine", "tests/chaos", "--durations=5"),
+    "kube": (*PYTEST, "tests/kube", "tests/contract", "tests/machine_api", "tests/machine_cli", "--durations=3"),
 }
 Builds = dict[str, "subprocess.Popen[str]"]
 DEBIAN_PACKAGES = ("iproute2", "mount", "util-linux")
+ENGINE_PACKAGES = ("conmon", "runc", "openssh-client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,8 @@ def builds_for(names: Sequence[str]) -> Iterator[dict[str, Builds]]:
         builds["kube"] = {"Kubernetes' control plane": start_build("tools/kube", "build")}
     if "slurm" in names:
         builds["slurm"] = root_filesystems()
+    if "machine" in names:
+        prepare.apt(ENGINE_PACKAGES)
     try:
         yield builds
     finally:

@@ -19,7 +19,7 @@ from penstock.cli.progress import Progress
 from penstock.engine import cgroups
 from penstock.engine.layout import Layout
 from penstock.images.errors import ImageError
-from penstock.machine import bring_up, checks, keys, manifest, process
+from penstock.machine import bring_up, checks, keys, manifest, process, systemd
 from penstock.machine.places import images_directory
 from penstock.machine.ports import Ports
 
@@ -56,6 +56,9 @@ def _up(arguments: argparse.Namespace, progress: Progress) -> int:
     if arguments.show:
         objects, _ = _objects(arguments, layout, manifest.usual_images(arguments.suite))
         sys.stdout.write(yaml.safe_dump_all(objects, sort_keys=False))
+        return 0
+    if arguments.systemd_unit:
+        sys.stdout.write(systemd.unit(layout, Ports.of(layout, ssh=arguments.ssh_port, rest=arguments.rest_port)))
         return 0
     if arguments.install and (packages := checks.missing_packages()):
         progress.step(f"installing {', '.join(packages)}")
@@ -165,6 +168,7 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--workers", type=int, default=2, help="workers of the default cluster (default: %(default)s)")
     what.add_argument("--suite", choices=_SUITES, default=_SUITES[0], help="Debian suite: forky has Slurm 26.05")
     what.add_argument("--show", action="store_true", help="print the cluster as manifests, and start nothing")
+    what.add_argument("--systemd-unit", action="store_true", help="print a unit for systemd, and start nothing")
     how = parser.add_argument_group("how")
     how.add_argument("--cluster", default=os.environ.get("PENSTOCK_CLUSTER") or "main", help="its name (default: main)")
     how.add_argument("--detach", "-d", action="store_true", help="leave it running in the background")

@@ -1,0 +1,39 @@
+"""A unit for systemd that looks after a cluster: it starts with the machine, and is started again when it dies."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from penstock.engine.layout import Layout
+from penstock.machine.ports import Ports
+
+_UNIT = """\
+[Unit]
+Description=Slurm cluster "{cluster}" on this machine (Penstock)
+After=network.target local-fs.target
+
+[Service]
+Type=exec
+{environment}ExecStart={command}
+# Containers outlive the process: only it is ended when the unit stops, and the next one takes them over.
+KillMode=process
+# `penstock down` ends it well, and then it stays down.
+Restart=on-failure
+RestartSec=1
+# Containers are started from here, with limits of their own.
+LimitNOFILE=1048576
+TasksMax=infinity
+Delegate=yes
+
+[Install]
+WantedBy=multi-user.target
+"""
+_KEPT = ("PENSTOCK_STATE", "PENSTOCK_RUN", "PENSTOCK_IMAGES")
+
+
+def unit(layout: Layout, ports: Ports) -> str:
+    """The text of the unit."""
+    words = [sys.executable, "-m", "penstock", "serve", "--cluster", layout.cluster, *ports.words()]
+    kept = "".join(f"Environment={name}={os.environ[name]}\n" for name in _KEPT if os.environ.get(name))
+    return _UNIT.format(cluster=layout.cluster, environment=kept, command=" ".join(words))
