@@ -63,8 +63,8 @@ def _up(arguments: argparse.Namespace, progress: Progress) -> int:
     if arguments.install and (packages := checks.missing_packages()):
         progress.step(f"installing {', '.join(packages)}")
         _install(packages)
-    ports = Ports.of(layout, ssh=arguments.ssh_port, rest=arguments.rest_port)
     running = process.found(layout)
+    ports = Ports.of(layout, ssh=arguments.ssh_port, rest=arguments.rest_port, in_use=running is not None)
     if problems := checks.problems([] if running else ports.taken()):
         raise bring_up.NotUp("\n  ".join(["this machine is not ready:", *map(str, problems)]))
     objects, made = _objects(arguments, layout, _built(arguments, progress))
@@ -140,7 +140,15 @@ def _next_steps(arguments: argparse.Namespace, layout: Layout, ports: Ports) -> 
   ssh       ssh -p {ports.ssh} -i {key} root@127.0.0.1
   scale     penstock scale{which} nodeset/slurm-worker-compute --replicas 5
   stop      penstock down{which}
+
+Limits of containers are enforced by control groups ({_groups()}).
 """
+
+
+def _groups() -> str:
+    here = cgroups.here()
+    held = [name for name in ("cpu", "memory", "pids") if name in here.controllers]
+    return f"{here.kind}: {', '.join(held)}" if held else f"{here.kind}: none of cpu, memory, pids"
 
 
 def _stay(layout: Layout) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -86,6 +87,7 @@ class Agent:
 
     async def run(self) -> None:
         """Look after pods until cancelled; containers go on without us."""
+        await asyncio.to_thread(_after_a_reboot, self._means.layout)
         await self._means.network.ensure_fabric()
         async with asyncio.TaskGroup() as group:
             self._group = group
@@ -279,6 +281,21 @@ async def remove_pod(directory: Path, *, runtime: Runtime, network: Network, gro
     await network.detach(directory.name)
     await asyncio.to_thread(prepared.remove, directory)
     await asyncio.to_thread(cgroups.remove, cgroups.here().paths(f"{group}/{directory.name}"))
+
+
+def _after_a_reboot(layout: Layout) -> None:
+    """Begin anew what an earlier run of the machine had begun: its processes and what was in its memory are gone.
+
+    Init containers too: what they made may have been in memory. Volumes on disk stay, as with kubelet.
+    """
+    place, current = layout.state / "boot", processes.boot_id()
+    if place.exists() and place.read_text() != current:
+        for directory in layout.pods.glob("*/containers"):
+            mounts.unmount_below(directory)
+            shutil.rmtree(directory)
+        shutil.rmtree(layout.runc, ignore_errors=True)
+        layout.make()
+    place.write_text(current)
 
 
 def _now() -> datetime:

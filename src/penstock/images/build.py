@@ -32,6 +32,7 @@ _MEANS = {  # programs, and the packages that they come in
     "dpkg": "dpkg",
     "dpkg-deb": "dpkg",
     "ldconfig": "libc-bin",
+    "setpriv": "util-linux",
     "sync": "coreutils",
     "tar": "tar",  # dpkg-deb's own
 }

@@ -12,6 +12,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from penstock.images.commands import run
 
 RECORD = "image.json"
 _ASIDE = ".build-"
+_TRIES = 20
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -104,4 +106,10 @@ def settle(made: Path, place: Path) -> None:
 def sweep(directory: Path) -> None:
     """Remove what killed builds left. Only for who is `alone`, so nobody works there; nothing is ever mounted there."""
     for dead in directory.glob(f"{_ASIDE}*"):
-        shutil.rmtree(dead)
+        for _ in range(_TRIES):  # the last child of a killed build may be just about to end
+            shutil.rmtree(dead, ignore_errors=True)
+            if not dead.exists():
+                break
+            time.sleep(0.1)
+        else:
+            shutil.rmtree(dead)

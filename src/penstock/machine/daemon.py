@@ -15,11 +15,12 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from penstock.cluster.errors import ClusterError, NotYet
 from penstock.cluster.store import Store
@@ -30,10 +31,7 @@ from penstock.engine.volumes.sources import MissingReference
 from penstock.engine.workloads import readable
 from penstock.engine.workloads.runtime import Workloads
 from penstock.images.library import Library
-from penstock.machine import api
-from penstock.machine.forward import LOOPBACK, Forward, forwarding
-from penstock.operator.runtime import Operator, Settings
-from penstock.slurm.rest.transport import Transport
+from penstock.machine.forward import LOOPBACK, Forward
 
 _LOG = logging.getLogger(__name__)
 HALT_SECONDS = 30.0
@@ -64,7 +62,7 @@ class _Logs:
 async def run(plan: Plan) -> None:
     """Run until told to stop."""
     plan.layout.make()
-    name, logs = socket.gethostname(), _Logs()
+    name, logs, told = socket.gethostname(), _Logs(), _told_to_stop()
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(Store(plan.layout.store, logs=logs, unfit=readable.problem))
         workloads = Workloads(store, claims_root=plan.layout.claims, machine_name=name, machine_address=LOOPBACK)
@@ -72,26 +70,47 @@ async def run(plan: Plan) -> None:
             cluster=store, layout=plan.layout, machine=name, find=plan.library.find, claims=_claims(workloads)
         )
         agent = Agent(means)
-        logs.streams = streams = Streams(agent, means.runtime)
-        operator = Operator(store, Settings(instance=name), connect=lambda url: Transport(url, dial=agent.dial))
-        await stack.enter_async_context(api.serve(store, streams, path=plan.layout.socket))
-        for forward in plan.forwards:
-            await stack.enter_async_context(forwarding(forward, agent))
-        told = _told_to_stop()
-        tasks = [asyncio.create_task(part.run()) for part in (agent, workloads, operator)]
+        logs.streams = Streams(agent, means.runtime)
+        tasks = await stack.enter_async_context(_Tasks())
+        tasks.start(workloads.run())
+        await tasks.unless_over(workloads.ready.wait())
+        tasks.start(agent.run())
+        # A third of a second of imports, while containers start: pods are what a person waits for.
+        front = await asyncio.to_thread(import_module, "penstock.machine.front")
+        tasks.start(front.run(plan, store, agent, logs.streams, instance=name))
         _LOG.info("cluster %s is looked after by process %d", plan.layout.cluster, os.getpid())
-        try:
-            waiting: list[asyncio.Future[Any]] = [told, *tasks]
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            if told.done() and told.result() == signal.SIGINT:
-                await agent.halt(HALT_SECONDS)
-        finally:
-            for task in tasks:
-                task.cancel()
-            ended = await asyncio.gather(*tasks, return_exceptions=True)
-        for problem in ended:
-            if isinstance(problem, Exception):
-                raise problem
+        await tasks.unless_over(told)
+        if told.result() == signal.SIGINT:
+            await agent.halt(HALT_SECONDS)
+
+
+class _Tasks:
+    """Tasks that run until the block ends; one that fails ends it with its error."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Begin one more."""
+        self._tasks.append(asyncio.create_task(work))
+
+    async def unless_over(self, wanted: Awaitable[object]) -> None:
+        """Wait for something, but no longer than all tasks run."""
+        waiting = asyncio.ensure_future(wanted)
+        await asyncio.wait([waiting, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
+        for task in self._tasks:
+            if task.done():
+                waiting.cancel()
+                task.result()
+                raise RuntimeError("a part of the daemon has ended by itself")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 def _claims(workloads: Workloads) -> Callable[[str, str], Path]:

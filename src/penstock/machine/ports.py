@@ -25,15 +25,15 @@ class Ports:
     rest: int
 
     @classmethod
-    def of(cls, layout: Layout, *, ssh: int | None = None, rest: int | None = None) -> Ports:
-        """The ports of a cluster: those asked for, those it had, or free ones; noted for the next time."""
-        place, kept = layout.state / "ports.json", None
-        if place.exists():
-            kept = msgspec.json.decode(place.read_bytes(), type=_Kept)
-        chosen = cls(
-            ssh or (kept.ssh if kept else checks.free_port(_SSH)),
-            rest or (kept.rest if kept else checks.free_port(_REST)),
-        )
+    def of(cls, layout: Layout, *, ssh: int | None = None, rest: int | None = None, in_use: bool = False) -> Ports:
+        """The ports of a cluster: those asked for, those it had, or free ones; noted for the next time.
+
+        What it had is taken again unless somebody else has it now; `in_use`: the cluster runs, and has them itself.
+        """
+        place = layout.state / "ports.json"
+        kept = msgspec.json.decode(place.read_bytes(), type=_Kept) if place.exists() else _Kept(_SSH, _REST)
+        had = kept if in_use else _Kept(checks.free_port(kept.ssh), checks.free_port(kept.rest))
+        chosen = cls(ssh or had.ssh, rest or had.rest)
         layout.make()
         place.write_bytes(msgspec.json.encode(_Kept(chosen.ssh, chosen.rest)))
         return chosen

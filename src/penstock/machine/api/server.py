@@ -16,7 +16,6 @@ from aiohttp import web
 from penstock.cluster.errors import Misconfigured
 from penstock.cluster.kube import tls
 from penstock.cluster.store import Store
-from penstock.machine.api import certificates
 from penstock.machine.api.containers import Containers
 from penstock.machine.api.deadlines import Deadlines
 from penstock.machine.api.dispatch import application
@@ -80,6 +79,8 @@ async def _open(runner: web.AppRunner, door: Door) -> tuple[str, bytes]:
     except OSError as error:
         site.close()
         raise Misconfigured(f"port {door.port} of {_LOOPBACK}: {error.strerror}; choose another") from None
+    from penstock.machine.api import certificates  # noqa: PLC0415  (cryptography: only for a door that is asked for)
+
     pair = certificates.self_signed(_LOOPBACK)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.show(context, pair)

@@ -17,8 +17,8 @@ async def perform(arguments: argparse.Namespace, session: Session) -> int:
         complain("get", sentence)
     if not arguments.watch_only:
         sys.stdout.write(listing.text())
-        if listing.nothing:
-            sys.stderr.write(listing.nothing)
+        sys.stdout.flush()
     if arguments.watch or arguments.watch_only:
         await listing.follow(sys.stdout)
+    sys.stderr.write(listing.nothing)
     return 1 if listing.complaints else 0
