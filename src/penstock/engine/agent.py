@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from pathlib import Path
 from penstock.cluster.events import Recorder
 from penstock.cluster.informer import Informer
 from penstock.cluster.port import Cluster
-from penstock.engine import cgroups, sockets
+from penstock.engine import leftovers, sockets
 from penstock.engine import names as hosts
 from penstock.engine import sandbox as sandboxes
 from penstock.engine.addresses import Addresses
@@ -34,7 +33,6 @@ from penstock.engine.podspec import PODS, Pod
 from penstock.engine.runtime import Runtime
 from penstock.engine.sandbox import Sandbox
 from penstock.engine.services import SERVICES, Service, cannot_serve
-from penstock.engine.volumes import prepared
 from penstock.engine.volumes.sources import references
 from penstock.images.library import Image
 
@@ -87,7 +85,7 @@ class Agent:
 
     async def run(self) -> None:
         """Look after pods until cancelled; containers go on without us."""
-        await asyncio.to_thread(_after_a_reboot, self._means.layout)
+        await asyncio.to_thread(leftovers.forget_last_boot, self._means.layout)
         await self._means.network.ensure_fabric()
         async with asyncio.TaskGroup() as group:
             self._group = group
@@ -209,7 +207,7 @@ class Agent:
     async def remove(self, directory: Path) -> None:
         """End and remove a pod of which only the directory is known."""
         means = self._means
-        await remove_pod(directory, runtime=means.runtime, network=means.network, group=means.layout.group)
+        await leftovers.remove_pod(directory, runtime=means.runtime, network=means.network, group=means.layout.group)
 
     def _content_changed(self, kind: str, item: Content | None) -> None:
         if item is None:
@@ -266,36 +264,6 @@ class Agent:
             if host in known:
                 return address
         raise OSError(f"{host}: nobody is called so, or nobody of that name is ready")
-
-
-async def remove_pod(directory: Path, *, runtime: Runtime, network: Network, group: str) -> None:
-    """End and remove a pod of which only the directory is known."""
-
-    def never(_: str) -> Image:
-        raise AssertionError("nothing is started here")
-
-    async def nothing(*_: object) -> dict[str, object]:
-        raise AssertionError("nothing is started here")
-
-    await Attempts(directory.name, directory / "containers", runtime=runtime, find=never, compose=nothing).clear()
-    await network.detach(directory.name)
-    await asyncio.to_thread(prepared.remove, directory)
-    await asyncio.to_thread(cgroups.remove, cgroups.here().paths(f"{group}/{directory.name}"))
-
-
-def _after_a_reboot(layout: Layout) -> None:
-    """Begin anew what an earlier run of the machine had begun: its processes and what was in its memory are gone.
-
-    Init containers too: what they made may have been in memory. Volumes on disk stay, as with kubelet.
-    """
-    place, current = layout.state / "boot", processes.boot_id()
-    if place.exists() and place.read_text() != current:
-        for directory in layout.pods.glob("*/containers"):
-            mounts.unmount_below(directory)
-            shutil.rmtree(directory)
-        shutil.rmtree(layout.runc, ignore_errors=True)
-        layout.make()
-    place.write_text(current)
 
 
 def _now() -> datetime:

@@ -8,8 +8,8 @@ import signal
 from collections.abc import Callable
 
 from penstock.engine import cgroups, mounts, processes
-from penstock.engine.agent import remove_pod
 from penstock.engine.layout import Layout
+from penstock.engine.leftovers import remove_pod
 from penstock.engine.network import Network
 from penstock.engine.runtime import Runtime
 from penstock.machine import process

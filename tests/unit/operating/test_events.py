@@ -10,11 +10,11 @@ from tests.cluster.virtual_time import beside, run
 
 from penstock.api.objects import Json
 from penstock.cluster.errors import Refused
+from penstock.cluster.events import Recorder
 from penstock.cluster.port import MANAGER, T
 from penstock.cluster.resources import Meta, Resource
 from penstock.cluster.store import Store
 from penstock.cluster.wrapper import Wrapper
-from penstock.operator.events import Recorder
 from penstock.operator.resources import CUSTOMS, Custom
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)

@@ -1,0 +1,45 @@
+"""What was left behind: pods of which only a directory is known, and those of an earlier run of the machine."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+from penstock.engine import cgroups, mounts, processes
+from penstock.engine.attempts import Attempts
+from penstock.engine.layout import Layout
+from penstock.engine.network import Network
+from penstock.engine.runtime import Runtime
+from penstock.engine.volumes import prepared
+from penstock.images.library import Image
+
+
+async def remove_pod(directory: Path, *, runtime: Runtime, network: Network, group: str) -> None:
+    """End and remove a pod of which only the directory is known."""
+
+    def never(_: str) -> Image:
+        raise AssertionError("nothing is started here")
+
+    async def nothing(*_: object) -> dict[str, object]:
+        raise AssertionError("nothing is started here")
+
+    await Attempts(directory.name, directory / "containers", runtime=runtime, find=never, compose=nothing).clear()
+    await network.detach(directory.name)
+    await asyncio.to_thread(prepared.remove, directory)
+    await asyncio.to_thread(cgroups.remove, cgroups.here().paths(f"{group}/{directory.name}"))
+
+
+def forget_last_boot(layout: Layout) -> None:
+    """Begin anew what an earlier run of the machine had begun: its processes and what was in its memory are gone.
+
+    Init containers too: what they made may have been in memory. Volumes on disk stay, as with kubelet.
+    """
+    place, current = layout.state / "boot", processes.boot_id()
+    if place.exists() and place.read_text() != current:
+        for directory in layout.pods.glob("*/containers"):
+            mounts.unmount_below(directory)
+            shutil.rmtree(directory)
+        shutil.rmtree(layout.runc, ignore_errors=True)
+        layout.make()
+    place.write_text(current)
