@@ -101,10 +101,10 @@ def test_killed_at_any_moment_it_comes_back_right(image: Image, tmp_path: Path) 
     for _ in range(6):
         with room.started(*SERVER, env=DATABASE) as running, pytest.raises(subprocess.TimeoutExpired):
             running.wait(timeout=moments.uniform(0.05, 1.2))
-    assert visit(room) == ["1"]
+    assert visit(room)[-1] == "1"  # before it the server tells of pages that it recovered
     with room.started(*SERVER, env=DATABASE) as running:
         kill(running)
-    assert visit(room) == ["2"]
+    assert visit(room)[-1] == "2"
     assert not room.inside("/var/lib/mysql/.penstock-half-made").exists()
 
 

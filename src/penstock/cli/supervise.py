@@ -10,6 +10,12 @@ from collections.abc import Sequence
 from penstock.engine.layout import Layout
 from penstock.machine import process
 
+_TOLD = {
+    "serve": "Look after a cluster on this machine, in this process: SIGTERM leaves its containers running, SIGINT "
+    "ends them. `penstock up` starts this.",
+    "supervise": "Keep `penstock serve` going: start it again whenever it dies. `penstock up` starts this.",
+}
+
 
 def run(argv: Sequence[str]) -> int:
     """Start it again whenever it dies; end when it ends well, or when told to."""
@@ -21,7 +27,10 @@ def run(argv: Sequence[str]) -> int:
 def parser(name: str) -> argparse.ArgumentParser:
     """What `serve` and `supervise` understand."""
     found = argparse.ArgumentParser(
-        prog=f"penstock {name}", description="Look after a cluster on this machine; `penstock up` starts this."
+        prog=f"penstock {name}",
+        description=_TOLD[name],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"examples:\n  penstock {name} --cluster lab --ssh-port 2222 --rest-port 6820\n",
     )
     found.add_argument("--cluster", default="main", help="which cluster (default: %(default)s)")
     found.add_argument("--ssh-port", type=int, default=0, help="port of 127.0.0.1 that leads to the login pods' ssh")

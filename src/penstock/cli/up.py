@@ -71,7 +71,7 @@ def _up(arguments: argparse.Namespace, progress: Progress) -> int:
     began = time.monotonic()
     progress.step("starting")
     words = ["--cluster", arguments.cluster, *ports.words()]
-    alive = (lambda: True) if running else process.start_detached(layout, words)
+    alive = (lambda: True) if process.is_kept(layout) else process.start_detached(layout, words)
     nodes = asyncio.run(_bring_up(layout, objects, made, progress, alive))
     progress.end(f"a job has run on {', '.join(nodes) or 'no node: there are none'} ({time.monotonic() - began:.1f} s)")
     sys.stdout.write(_next_steps(arguments, layout, ports))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -32,7 +33,7 @@ class Streams:
     async def logs(self, name: str, *, namespace: str, container: str, tail: int = 0) -> AsyncGenerator[str, None]:
         """The last lines of a container's log and each further one; it ends with the container."""
         keeper, log = self._log(name, namespace, container, previous=False)
-        async for line in logs.follow(log, until=keeper.attempt_over(), tail=tail):
+        async for line in _followed(keeper, log, tail=tail):
             yield line.text[:LONGEST_LOG_LINE].decode(errors="replace")
 
     async def read_log(
@@ -82,7 +83,7 @@ class Streams:
         self, keeper: Keeper, log: Path, options: LogOptions, since: datetime | None
     ) -> AsyncGenerator[Line, None]:
         if options.follow and not options.previous:
-            async for line in logs.follow(log, until=keeper.attempt_over(), tail=options.tail, since=since):
+            async for line in _followed(keeper, log, tail=options.tail, since=since):
                 yield line
             return
         for line in await asyncio.to_thread(logs.read, log, tail=options.tail, since=since):
@@ -104,6 +105,18 @@ class Streams:
             which = "previous terminated container" if previous else "container"
             raise NotYet(f"{which} {container} in pod {namespace}/{name} has not begun, so it has no log")
         return keeper, log
+
+
+async def _followed(
+    keeper: Keeper, log: Path, *, tail: int | None, since: datetime | None = None
+) -> AsyncGenerator[Line, None]:
+    try:
+        async with aclosing(logs.follow(log, until=keeper.attempt_over(), tail=tail, since=since)) as lines:
+            async for line in lines:
+                yield line
+    except FileNotFoundError as problem:
+        # An attempt has its number before it has its directory, and loses it when the next but one begins.
+        raise NotYet(f"container {keeper.container.name} has not begun, so it has no log: {problem}") from problem
 
 
 def _since(options: LogOptions) -> datetime | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -14,6 +14,8 @@ from penstock.render import labels
 _LOG = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
 _BLOCK = 1 << 16
+_AGAIN = 2.0
+"""Seconds before a port that somebody else has is tried again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +30,7 @@ class Forward:
 
 @asynccontextmanager
 async def forwarding(forward: Forward, agent: Agent) -> AsyncIterator[None]:
-    """Lead connections on while inside."""
+    """Lead connections on while inside; a port that somebody else has is taken as soon as it is free."""
 
     async def lead(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -39,9 +41,29 @@ async def forwarding(forward: Forward, agent: Agent) -> AsyncIterator[None]:
             return
         await relay((reader, writer), theirs)
 
-    server = await asyncio.start_server(lead, LOOPBACK, forward.port)
+    listening = asyncio.create_task(_listen(lead, forward.port))
     try:
         yield
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+
+
+async def _listen(lead: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]], port: int) -> None:
+    # A process that is started again may find its port taken meanwhile: no reason to leave the cluster alone.
+    told = False
+    while True:
+        try:
+            server = await asyncio.start_server(lead, LOOPBACK, port)
+        except OSError as problem:
+            if not told:
+                _LOG.warning("port %d: %s; tried again until it is free", port, problem.strerror or problem)
+            told = True
+            await asyncio.sleep(_AGAIN)
+        else:
+            break
+    try:
+        await asyncio.get_running_loop().create_future()
     finally:
         server.close()
 

@@ -26,6 +26,8 @@ _LOG = logging.getLogger(__name__)
 _PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0)
 """Seconds before a process that died is started again; the last one for ever after."""
 _CALM = 60.0
+_LOOK = 0.5
+"""Seconds between two looks at a process that is not our child."""
 
 
 class Occupied(Exception):
@@ -62,6 +64,14 @@ def found(layout: Layout, role: str = "serve") -> Identity | None:
     return known if processes.is_alive(known) else None
 
 
+def is_kept(layout: Layout) -> bool:
+    """Whether who looks after a cluster would be started again: by its supervisor, or by systemd."""
+    if found(layout, "supervise"):
+        return True
+    known = found(layout)
+    return known is not None and b"INVOCATION_ID=" in _environment(known)
+
+
 def start_detached(layout: Layout, words: list[str]) -> Callable[[], bool]:
     """Start a supervisor that outlives us, with its log in the cluster's state; tells whether it still runs."""
     layout.make()
@@ -87,8 +97,11 @@ def supervise(layout: Layout, words: list[str]) -> int:
 
     for which in (signal.SIGTERM, signal.SIGINT):
         signal.signal(which, pass_on)
+    # Who is at work already lost its supervisor: it goes on, and we are its next one.
+    while found(layout) and not stopping:
+        time.sleep(_LOOK)
     failures = 0
-    while True:
+    while not stopping:
         began = time.monotonic()
         child = subprocess.Popen([sys.executable, "-m", "penstock", "serve", *words])  # noqa: S603 - our own command
         code = child.wait()
@@ -97,11 +110,19 @@ def supervise(layout: Layout, words: list[str]) -> int:
         failures = 0 if time.monotonic() - began > _CALM else failures + 1
         _LOG.warning("the process that looked after %s ended with %d; it is started again", layout.cluster, code)
         time.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
+    return 0
 
 
 def log_path(layout: Layout) -> Path:
     """Where a detached process writes its log."""
     return layout.state / "penstock.log"
+
+
+def _environment(known: Identity) -> bytes:
+    try:
+        return Path(f"/proc/{known.pid}/environ").read_bytes()
+    except OSError:
+        return b""
 
 
 def _lock(layout: Layout) -> Path:

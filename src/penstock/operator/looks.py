@@ -15,6 +15,7 @@ from penstock.operator import accounting, controller, loginset, restapi, token
 from penstock.operator.conditions import Cause, troubled
 from penstock.operator.context import MENDABLE, Context, Outcome
 from penstock.operator.customs import Invalid, Key
+from penstock.operator.duplicates import Duplicates
 from penstock.operator.nodeset.reconcile import NodeSets
 from penstock.operator.resources import CUSTOMS, Custom
 from penstock.operator.slurm import SLURM
@@ -29,6 +30,7 @@ class Looks:
         self._context = context
         self._statuses = statuses
         self._node_sets = NodeSets(context)
+        self._duplicates = Duplicates(context)
         for view in context.caches.customs.values():
             view.subscribe(self._forget)
 
@@ -75,8 +77,10 @@ class Looks:
         slurm, found = self._context.slurm, self._context.caches.decoded(("Controller", namespace, name))
         if not isinstance(found, Controller):
             await slurm.forget(key)
+            self._duplicates.forget(key)
             return None
-        return await slurm.ask(found)
+        again, healing = await slurm.ask(found), await self._duplicates.heal(found)
+        return again if healing is None else min(again, healing)
 
     async def _tell_trouble(self, key: Key, item: Custom, cause: Cause) -> None:
         """Say what is wrong; what else the status says was true before and stays."""

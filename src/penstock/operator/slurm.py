@@ -150,6 +150,18 @@ class Slurm:
         client = await self.client(controller)
         await client.update_nodes(nodes, **changes)
 
+    async def release(self, controller: Controller, job: int) -> None:
+        """Take the hold off a job."""
+        if self._tell is not None:
+            self._tell(f"release Slurm job {job}")
+            return
+        await (await self.client(controller)).release_job(job)
+
+    @property
+    def rehearses(self) -> bool:
+        """Whether changes are only told."""
+        return self._tell is not None
+
     async def ask(self, controller: Controller) -> float:
         """Ask for all nodes, if they changed, and have those look who mind. Tells in how many seconds to ask again."""
         key, before = slurm_key(controller), self.nodes(controller)

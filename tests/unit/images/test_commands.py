@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -36,18 +37,19 @@ def test_a_command_reads_what_it_is_given_and_no_terminal(tmp_path: Path) -> Non
     assert run(["/bin/cat"]) == ""
 
 
-def test_an_interrupted_command_ends_with_its_children(tmp_path: Path) -> None:
-    """Apt's methods and dpkg-deb's tar are children of children."""
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_a_command_does_not_outlive_its_caller(end: signal.Signals, tmp_path: Path) -> None:
+    """An apt-get that went on alone would keep its locks."""
     pipe = tmp_path / "alive"
     os.mkfifo(pipe)
     script = (
         "import signal; from penstock.images.commands import run\n"
         "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
-        f"run(['/bin/sh', '-c', 'exec 3>{pipe}; echo up >&3; sleep 600 & wait'])\n"
+        f"run(['/bin/sh', '-c', 'exec 3>{pipe}; echo up >&3; exec sleep 60'])\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL) as caller, pipe.open() as alive:  # noqa: S603
         assert alive.readline() == "up\n"
-        caller.terminate()
+        caller.send_signal(end)
         assert alive.read() == ""  # the end of the file: nobody has the pipe open any more
 
 

@@ -135,7 +135,7 @@ def test_missing_programs_are_named_with_the_command_that_installs_them(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert main(["images", "build"]) == 1
-    assert "get them by: apt-get install apt coreutils dpkg libc-bin tar" in capsys.readouterr().err
+    assert "get them by: apt-get install apt coreutils dpkg libc-bin tar util-linux" in capsys.readouterr().err
 
 
 def test_who_is_not_root_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

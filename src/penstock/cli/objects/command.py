@@ -59,8 +59,9 @@ async def one_by_one(name: str, things: Sequence[Thing], act: Callable[[Thing], 
 
 
 def complain(name: str, sentence: str) -> None:
-    """Tell a failure: one line on standard error."""
-    sys.stderr.write(f"penstock {name}: {sentence}\n")
+    """Tell a failure: one line on standard error, whatever a server put into its words."""
+    line = " ".join(sentence.split())
+    sys.stderr.write(f"penstock {name}: {''.join(letter if letter.isprintable() else '?' for letter in line)}\n")
 
 
 async def _performed(name: str, arguments: argparse.Namespace, connect: Connect | None) -> int:

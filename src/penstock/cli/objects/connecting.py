@@ -17,6 +17,7 @@ from pathlib import Path
 from penstock.cli.objects.complaint import Complaint, Misuse
 from penstock.cli.objects.kinds import Kinds
 from penstock.cli.objects.session import Session, no_columns
+from penstock.engine.layout import RUN
 
 Connect = Callable[[argparse.Namespace], AbstractAsyncContextManager[Session]]
 """Opens a session for a command line; tests bring their own."""
@@ -44,7 +45,7 @@ class Remote:
 
 def run_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """Where clusters on this machine have their sockets."""
-    return Path(environment.get("PENSTOCK_RUN") or "/run/penstock")
+    return Path(environment.get("PENSTOCK_RUN") or RUN)
 
 
 def choose(arguments: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> Local | Remote:

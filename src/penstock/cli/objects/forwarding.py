@@ -85,7 +85,7 @@ async def listen(address: str, one: Ports, connect: Callable[[], Awaitable[Wire]
         return await _serving(serve, hosts, one.local, forgiving=address == "localhost")
     except OSError as problem:
         raise Complaint(
-            f"port {one.local} of {address}: {problem.strerror}; choose another: OTHER:{one.remote}"
+            f"port {one.local} of {address}: {os.strerror(problem.errno or 0)}; choose another: OTHER:{one.remote}"
         ) from None
 
 

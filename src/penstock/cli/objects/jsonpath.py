@@ -1,7 +1,7 @@
 """kubectl's JSONPath templates: `{.items[*].metadata.name}`, `{range .items[*]}{.kind} {end}`, text in between.
 
 The language is client-go's: braces hold expressions, all else is printed as it stands, several results are parted by
-blanks, and what is not there is nothing. `expressions.py` reads what stands in the braces. Pure.
+blanks, and what is not there is nothing. `scanner.py` reads what stands in the braces, `expressions.py` finds it. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.cli.objects.expressions import JsonPathError, Path, Scanner
+from penstock.cli.objects.expressions import Path
+from penstock.cli.objects.scanner import JsonPathError, Scanner
 
 __all__ = ["JsonPathError", "Template", "shown"]
 

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.api import manifest
-from penstock.api.bombs import ManifestError
 from penstock.api.objects import Json
 from penstock.cli.objects.complaint import Complaint, Misuse
 from penstock.cli.objects.fields import text
 from penstock.cli.objects.selecting import label
 from penstock.cli.objects.session import Session
-from penstock.cli.sources import UnreadableSource, texts
 from penstock.cluster.catalogue import Entry
 from penstock.cluster.errors import NotFound
 
@@ -64,6 +61,8 @@ def _objects(names: list[str]) -> Iterator[tuple[str, Any]]:
             raise Misuse(f"{name}: addresses are not fetched; read what you apply: curl -fLO {name}")
         if name != "-" and not Path(name).exists():
             raise Complaint(f"{name}: no such file; check the name")
+    from penstock.cli.sources import UnreadableSource, texts  # noqa: PLC0415  (a third of the start of a `get`)
+
     try:
         for source, content in texts(names):
             yield from _documents(source, content)
@@ -72,6 +71,9 @@ def _objects(names: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _documents(source: str, content: str) -> Iterator[tuple[str, Any]]:
+    from penstock.api import manifest  # noqa: PLC0415  (as above)
+    from penstock.api.bombs import ManifestError  # noqa: PLC0415
+
     for document in manifest.read(content, source):
         if isinstance(document, ManifestError):
             raise Complaint(f"{source}:{document.line}: {document}; {document.mend}")

@@ -13,6 +13,8 @@ from penstock.slurm import hostlist
 from penstock.slurm.rest.errors import SlurmError, SlurmNotFound, SlurmRefused, SlurmUnreachable, error_for
 from penstock.slurm.rest.messages import (
     Answer,
+    JobReport,
+    JobsAnswer,
     JobStateReport,
     JobStatesAnswer,
     NodeReport,
@@ -93,6 +95,19 @@ class SlurmRest:
     async def job_states(self) -> list[JobStateReport]:
         """Every job with its state, and nothing else of it."""
         return list((await self._get("jobs/state/", JobStatesAnswer)).jobs or ())
+
+    async def job(self, number: int) -> JobReport:
+        """One job, or `SlurmNotFound`. Slurm answers for an array's first number with all tasks of the array."""
+        path = f"job/{number}"
+        jobs = (await self._get(path, JobsAnswer)).jobs
+        found = next((job for job in jobs if job.job_id == number), None)
+        if found is None:
+            raise SlurmNotFound(f"{path}: Slurm knows no such job")
+        return found
+
+    async def release_job(self, number: int) -> None:
+        """Take the hold off a job, whoever put it there."""
+        await self._change("POST", f"job/{number}", {"hold": False})
 
     async def update_nodes(self, names: Iterable[str], **changes: object) -> None:
         """Change many nodes in one request: `state=["DRAIN"], reason="..."`.

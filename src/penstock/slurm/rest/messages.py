@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import msgspec
@@ -28,6 +29,8 @@ class NodeReport(msgspec.Struct, frozen=True):
     name: str
     state: tuple[str, ...] = ()
     reason: str = ""
+    reason_set_by_user: str = ""
+    reason_changed_at: Number = Number()
     comment: str = ""
     extra: str = ""
     features: tuple[str, ...] = ()
@@ -81,6 +84,32 @@ class JobStateReport(msgspec.Struct, frozen=True):
         """The state with its questions answered."""
         return jobstate.parse(self.state)
 
+    @property
+    def record(self) -> int | None:
+        """The number under which Slurm keeps it; the tasks of an array that were never started are kept under one.
+
+        Of a task it is the number before the `_`, of a part of a heterogeneous job the one before the `+`.
+        """
+        text = re.split("[_+]", str(self.job_id), maxsplit=1)[0]
+        return int(text) if text.isdecimal() else None
+
+
+class JobReport(msgspec.Struct, frozen=True):
+    """A job, as far as we read it: the whole of it is 9 kB."""
+
+    job_id: int
+    job_state: tuple[str, ...] = ()
+    state_reason: str = ""
+    state_description: str = ""
+    hold: bool = False
+    last_sched_evaluation: Number = Number()
+    """When the scheduler last tried to start it. Nobody tries that with a job on hold."""
+
+    @property
+    def condition(self) -> jobstate.JobState:
+        """The state with its questions answered."""
+        return jobstate.parse(self.job_state)
+
 
 class PingReport(msgspec.Struct, frozen=True):
     """Whether a slurmctld answers."""
@@ -125,6 +154,12 @@ class JobStatesAnswer(Answer, frozen=True):
     """Answer of jobs/state/."""
 
     jobs: tuple[JobStateReport, ...] | None = ()
+
+
+class JobsAnswer(Answer, frozen=True):
+    """Answer of job/{number}."""
+
+    jobs: tuple[JobReport, ...] = ()
 
 
 class PingAnswer(Answer, frozen=True):
