@@ -19,7 +19,7 @@ from tests.engine.containers import until
 def orphan() -> Iterator[Identity]:
     """A process that is not ours: its parent has ended."""
     script = "sleep 300 >/dev/null 2>&1 & echo $!"
-    done = subprocess.run(["sh", "-c", script], capture_output=True, check=True, text=True)  # noqa: S603, S607
+    done = subprocess.run(["sh", "-c", script], capture_output=True, check=True, text=True)
     found = processes.identify(int(done.stdout))
     assert found is not None
     yield found
@@ -52,7 +52,7 @@ def test_another_process_of_the_same_number_is_left_alone(orphan: Identity) -> N
 
 
 def test_a_zombie_has_ended() -> None:
-    child = subprocess.Popen(["true"])  # noqa: S607
+    child = subprocess.Popen(["true"])
     asyncio.run(until(lambda: not processes.identify(child.pid)))
     assert processes.identify(child.pid) is None
     child.wait()
@@ -79,7 +79,7 @@ def test_a_cancelled_wait_leaves_no_descriptor(orphan: Identity) -> None:
 
 def test_a_family_is_ended_also_who_left_home() -> None:
     script = "setsid sleep 301 & sh -c 'sleep 302 & sleep 303' & echo ready; wait"
-    root = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True)  # noqa: S603, S607
+    root = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True)
     assert root.stdout is not None
     root.stdout.readline()
     identity = processes.identify(root.pid)

@@ -43,7 +43,7 @@ class Room:
     def started(self, *command: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
         """Run a command; whatever still runs at the end of the block is killed with all of its children."""
         start = ["/usr/bin/unshare", *NAMESPACES, "/bin/sh", str(FURNISH), str(self._image.rootfs), str(self._work)]
-        running = subprocess.Popen(  # noqa: S603 - ours
+        running = subprocess.Popen(
             [*start, *command],
             env=dict(entry.split("=", 1) for entry in self._image.env) | dict(env or {}),
             stdin=subprocess.DEVNULL,

@@ -43,7 +43,7 @@ def empty(library: Library, images: Images, tmp_path: Path) -> Library:
 def started(library: Library, suite: str, *words: str) -> subprocess.Popen[str]:
     """Build the smallest image by the command."""
     command = [*PROGRAM, "build", "base", "--suite", suite, "--directory", str(library.directory), *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603 - ours
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def names(library: Library) -> Sequence[str]:

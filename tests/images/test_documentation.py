@@ -33,7 +33,7 @@ def test_the_page_from_top_to_bottom(library: Library, images: Images, tmp_path:
     (tmp_path / "state").mkdir()
     (tmp_path / "state/images").symlink_to(library.directory)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    ended = subprocess.run(  # noqa: S603 - the page's own commands
+    ended = subprocess.run(
         ["/bin/bash", "-c", "set -euxo pipefail\n" + "\n".join(blocks)],
         cwd=tmp_path,
         env={"PATH": path, "PENSTOCK_STATE": str(tmp_path / "state"), "HOME": str(tmp_path)},

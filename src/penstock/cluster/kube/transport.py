@@ -135,7 +135,10 @@ class Transport:
                 if response.status != 200:
                     async with asyncio.timeout(self._limits.answer):
                         raise await _failure(response, call)
-                yield response.content.iter_any()
+                try:
+                    yield response.content.iter_any()
+                finally:
+                    _hang_up(response)
 
     async def upgrade(self, call: Call, protocols: Sequence[str]) -> aiohttp.ClientWebSocketResponse:
         """A WebSocket in one of the protocols, the first of them that the server knows."""
@@ -213,6 +216,12 @@ def _connector(connection: Connection) -> aiohttp.BaseConnector:
     if connection.socket is not None:
         return aiohttp.UnixConnector(str(connection.socket), limit=0)
     return aiohttp.TCPConnector(limit=0, socket_factory=_kept_alive)
+
+
+def _hang_up(response: aiohttp.ClientResponse) -> None:
+    """Leave a stream that has not ended at once: TLS would wait for a farewell, which nobody here waits for."""
+    if response.connection is not None and response.connection.transport is not None:
+        response.connection.transport.abort()
 
 
 def _kept_alive(address: aiohttp.AddrInfoType) -> socket.socket:
