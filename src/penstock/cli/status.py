@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -38,7 +39,9 @@ def run(argv: Sequence[str]) -> int:
         sys.stderr.write(f"penstock status: no cluster {layout.cluster} runs here; `penstock up` starts one\n")
         return 1
     if arguments.watch:
-        watch(layout, namespace=arguments.namespace)
+        with suppress(KeyboardInterrupt):
+            watch(layout, namespace=arguments.namespace)
+        return 0
     report = asyncio.run(_gathered(layout, arguments.namespace))
     if arguments.output == "json":
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
@@ -47,12 +50,12 @@ def run(argv: Sequence[str]) -> int:
     return 0 if all(thing.ready for thing in report.things) else 1
 
 
-def watch(layout: Layout, *, namespace: str) -> None:
+def watch(layout: Layout, *, namespace: str, footer: str = "^C ends this view; the cluster goes on") -> None:
     """Keep the screen current until ^C."""
     while process.found(layout, "supervise") or process.found(layout):
         if sys.stdout.isatty():
             shown = page(asyncio.run(_gathered(layout, namespace)), layout, colours=True)
-            sys.stdout.write(f"\x1b[H\x1b[2J{shown}\n{_DIM}^C ends the cluster if `penstock up` shows this{_PLAIN}\n")
+            sys.stdout.write(f"\x1b[H\x1b[2J{shown}\n{_DIM}{footer}{_PLAIN}\n")
             sys.stdout.flush()
         time.sleep(_AGAIN)
 

@@ -158,7 +158,7 @@ def _stay(layout: Layout) -> int:
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        watch(layout, namespace=manifest.NAMESPACE)
+        watch(layout, namespace=manifest.NAMESPACE, footer="^C ends the cluster; its data stays")
     except KeyboardInterrupt:
         sys.stdout.write("\n")
     return take_down(layout, Progress("penstock down"))

@@ -135,6 +135,9 @@ async def _told(request: web.Request, handler: Handler) -> web.StreamResponse:
         failure = statuses.of(error)
     except web.HTTPException as error:
         failure = statuses.of_http(error.status, error.text or error.reason)
+    except ConnectionError:
+        # Who asked has hung up: there is nobody to be told, and nothing went wrong here.
+        return web.Response()
     except Exception:
         _LOG.exception("%s %s failed", request.method, request.path)
         failure = statuses.of_http(500, "something went wrong inside; the log of penstock has it")
