@@ -68,11 +68,13 @@ class Asking:
         await self.until(responds)
         return set((await self.rest.node(name)).state) - {"DYNAMIC_NORM"}
 
-    async def submit(self, node: str) -> int:
-        """Let a job run on a node, and wait until it does."""
+    async def submit(self, node: str, *, hold: bool = False) -> int:
+        """Let a job run on a node, and wait until it does; or hold it, and wait for nothing."""
         job = {"name": "j", "partition": "compute", "script": "#!/bin/sh\nsleep 60\n", "required_nodes": [node]}
-        body = {"job": job | {"current_working_directory": "/tmp", "environment": ["PATH=/bin"]}}
+        body = {"job": job | {"hold": hold, "current_working_directory": "/tmp", "environment": ["PATH=/bin"]}}
         reply = await self._send("POST", "job/submit", json.dumps(body).encode())
+        if hold:
+            return int(json.loads(reply.body)["job_id"])
 
         async def runs() -> bool:
             return (await self.rest.node(node)).condition.busy

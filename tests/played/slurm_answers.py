@@ -13,7 +13,7 @@ import msgspec
 
 from penstock.slurm import hostlist
 
-from .slurm_model import Model, Node, Refusal, Release
+from .slurm_model import Job, Model, Node, Refusal, Release
 
 _NOT_FOUND = (
     b"Unable to find requested URL endpoint. Please query the '/openapi/v3' endpoint or visit "
@@ -80,6 +80,13 @@ class Writer:
         """Jobs by state; here, and only here, the real one writes their numbers as text."""
         jobs = [{"job_id": str(job.number), "state": [job.state]} for job in self.model.jobs.values()]
         return self.good(version, jobs=jobs)
+
+    def job(self, version: str, number: int) -> Answer:
+        """One job."""
+        try:
+            return self.good(version, jobs=[_job(self.model.job(number))])
+        except Refusal as refusal:
+            return self.problem(version, refusal, f"Unable to query JobId={number}", "_handle_job_get", 404)
 
     def ping(self, version: str, status: str = "No error") -> Answer:
         """Whether slurmctld answers; the answer to this is a good one even where it does not."""
@@ -150,6 +157,21 @@ def _partition(name: str, names: list[str]) -> dict[str, object]:
     return {"nodes": nodes, "name": name, "partition": {"state": ["UP"]}, "flags": ["DEFAULT"]}
 
 
+def _job(job: Job) -> dict[str, object]:
+    """The fields that anybody here asks for."""
+    reason, description = job.held or ("None", "")
+    return {
+        "job_id": job.number,
+        "job_state": [job.state],
+        "state_reason": reason,
+        "state_description": description,
+        "hold": job.held is not None,
+        "priority": _number(0 if job.held else 1),
+        "last_sched_evaluation": _number(job.tried),
+        "nodes": ",".join(job.nodes) if job.state == "RUNNING" else "",
+    }
+
+
 def _node(node: Node) -> dict[str, object]:
     """All fields that the real one has, most of them as it has them for a node at rest."""
     told = {
@@ -161,6 +183,8 @@ def _node(node: Node) -> dict[str, object]:
         "state": node.state,
         "partitions": node.partitions,
         "reason": node.reason,
+        "reason_set_by_user": node.reason_by,
+        "reason_changed_at": _number(node.reason_at),
         "comment": node.comment,
         "extra": node.extra,
     }

@@ -12,7 +12,7 @@ from penstock.slurm import hostlist
 from penstock.slurm.nodestate import Base, Flag
 
 from .slurm_answers import DENIED, NO_TOKEN, NOT_FOUND, NOT_MODIFIED, Answer, Writer
-from .slurm_model import Model, Refusal, Release
+from .slurm_model import NO_SUCH_JOB, Model, Refusal, Release
 from .wire import Request
 
 
@@ -55,6 +55,8 @@ class Desk:
             return self._ordered(request, version, name)
         if request.method == "POST" and path == "job/submit":
             return self._submitted(request, version)
+        if place == "job" and name.isdecimal() and request.method in {"GET", "POST"}:
+            return self._job(request, version, int(name))
         if request.method == "GET" and place == "node" and name:
             return self.writer.node(version, name)
         questions: dict[str, Callable[[], Answer]] = {
@@ -81,10 +83,22 @@ class Desk:
         return self.writer.good(version)
 
     def _submitted(self, request: Request, version: str) -> Answer:
-        """Run a job at once and without end, on the nodes that it names."""
-        number = max(self.model.jobs, default=0) + 1
-        self.model.start_job(number, *json.loads(request.body)["job"]["required_nodes"])
+        """Run a job at once and without end, on the nodes that it names, or hold it."""
+        number, wanted = max(self.model.jobs, default=0) + 1, json.loads(request.body)["job"]
+        begin = self.model.hold_job if wanted.get("hold") else self.model.start_job
+        begin(number, *wanted["required_nodes"])
         return self.writer.good(version, job_id=number, step_id="batch", job_submit_user_msg="")
+
+    def _job(self, request: Request, version: str, number: int) -> Answer:
+        if request.method == "GET":
+            return self.writer.job(version, number)
+        try:
+            if json.loads(request.body) == {"hold": False}:
+                self.model.release_job(number)
+        except Refusal as refusal:
+            status = 404 if refusal is NO_SUCH_JOB else 0
+            return self.writer.problem(version, refusal, "Job update requested failed", "slurm_update_job2()", status)
+        return self.writer.good(version, results=None)
 
     def _ordered(self, request: Request, version: str, name: str) -> Answer:
         wanted = json.loads(request.body or b"{}")

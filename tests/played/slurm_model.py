@@ -34,6 +34,8 @@ class Refusal(Exception):
 
 INVALID_NAME = Refusal(2018, "Invalid node name specified")
 BUSY = Refusal(2016, "Requested nodes are busy")
+NO_SUCH_JOB = Refusal(2017, "Invalid job id specified")
+JOB_OVER = Refusal(2084, "Job has already finished")
 FEATURES_IN_USE = Refusal(2031, "Active features not subset of available features")
 _INVALID_TRANSITION = {
     Release.R26_05: Refusal(2180, "Invalid node state transition"),
@@ -48,6 +50,8 @@ class Node:
     name: str
     state: tuple[str, ...] = ("IDLE", "DYNAMIC_NORM")
     reason: str = ""
+    reason_by: str = ""
+    reason_at: int = 0
     comment: str = ""
     extra: str = ""
     features: tuple[str, ...] = ("compute",)
@@ -66,6 +70,8 @@ class Changes(TypedDict, total=False):
 
     state: tuple[str, ...]
     reason: str
+    reason_by: str
+    reason_at: int
     comment: str
     extra: str
     features: tuple[str, ...]
@@ -80,6 +86,10 @@ class Job:
     number: int
     nodes: tuple[str, ...]
     state: str = "RUNNING"
+    held: tuple[str, str] | None = None
+    """The reason of a hold, and what slurmctld writes over it."""
+    tried: int = 0
+    """When the scheduler last tried to start it."""
 
 
 @dataclass(slots=True)
@@ -122,7 +132,7 @@ class Model:
 
     def start_job(self, number: int, *names: str, whole: bool = True) -> None:
         """Run a job on nodes, on all of each or on a part."""
-        self.jobs[number] = Job(number, names)
+        self.jobs[number] = Job(number, names, tried=int(self.clock()))
         for name in names:
             self.change(name, state=self.nodes[name].having(base="ALLOCATED" if whole else "MIXED"))
 
@@ -133,6 +143,33 @@ class Model:
         for name in ended.nodes:
             if name not in running and self.nodes[name].state[0] in {"ALLOCATED", "MIXED"}:
                 self.change(name, state=self.nodes[name].having(base="IDLE"))
+
+    def hold_job(self, number: int, *names: str) -> None:
+        """Submit a job on hold that wants to run on nodes."""
+        self.jobs[number] = Job(number, names, "PENDING", held=("JobHeldUser", ""), tried=int(self.clock()))
+
+    def release_job(self, number: int) -> None:
+        """Take the hold off a job, as an order does; here it starts at once."""
+        job = self.job(number)
+        if job.state not in {"PENDING", "RUNNING"}:
+            raise JOB_OVER
+        if job.held:
+            self.start_job(number, *job.nodes)
+
+    def job(self, number: int) -> Job:
+        """A job."""
+        if number not in self.jobs:
+            raise NO_SUCH_JOB
+        return self.jobs[number]
+
+    def started_twice(self, number: int) -> None:
+        """Kill slurmctld before it has saved that a job runs, and let it come back: `penstock/slurm/refused.py`."""
+        self.end_job(number, "PENDING")
+        node, moment = self.jobs[number].nodes[0], int(self.clock())
+        held = ("JobHeldUser", "launch failed requeued held")
+        self.jobs[number] = replace(self.jobs[number], held=held, tried=moment)
+        drained = self.nodes[node].having(add=Flag.DRAIN)
+        self.change(node, state=drained, reason="Duplicate jobid", reason_by="slurm", reason_at=moment)
 
     def woken(self) -> None:
         """All nodes respond again."""
@@ -167,7 +204,9 @@ class Model:
     def _with_reason(self, node: Node, reason: str | None) -> Node:
         # 26.05 keeps a reason only where there is something to explain.
         explains = self.release is Release.R24_11 or {"DRAIN", "FAIL", "DOWN"} & set(node.state)
-        return replace(node, reason=reason) if reason is not None and explains else node
+        if reason is None or not explains:
+            return node
+        return replace(node, reason=reason, reason_by="slurm", reason_at=int(self.clock()))
 
     def _moved(self, node: Node, word: str, reason: str | None) -> Node:
         troubled = node.state[0] == Base.DOWN or _REPLACED_BY_RESUME & set(node.state)
@@ -195,7 +234,7 @@ class Model:
         )
 
     def _without_reason(self, node: Node) -> Node:
-        return node if self.release is Release.R24_11 else replace(node, reason="")
+        return node if self.release is Release.R24_11 else replace(node, reason="", reason_by="", reason_at=0)
 
     @property
     def _waking(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from penstock.slurm.rest.errors import SlurmConflict, SlurmNotFound, SlurmRefused
 
-from .site import Asking, Site
+from .site import PATIENCE, Asking, Site
 
 Order = dict[str, Any]
 NUMBERS = itertools.count()
@@ -113,6 +114,30 @@ def test_a_reason_stands_as_long_as_the_drain(site: Site) -> None:
     assert site.ask(reasons) == [DRAIN["reason"], "another", kept]
 
 
+def test_a_reason_has_its_author_and_its_time(site: Site) -> None:
+    async def drained(asking: Asking) -> tuple[str, bool]:
+        await asking.rest.update_nodes(["w2"], **DRAIN)
+        try:
+            node = await asking.rest.node("w2")
+            return node.reason_set_by_user, abs(time.time() - node.reason_changed_at.number) < PATIENCE
+        finally:
+            await at_rest(asking, "w2")
+
+    assert site.ask(drained) == ("slurm", True)
+
+
+def test_an_undrained_node_that_is_given_a_reason_shows_none_of_the_drain(site: Site) -> None:
+    """24.11 would keep that of the drain, and shows the new one."""
+
+    async def undrained(asking: Asking) -> tuple[bool, str]:
+        await asking.rest.update_nodes(["w2"], **DRAIN)
+        await asking.rest.update_nodes(["w2"], **UNDRAIN, reason="penstock: over")
+        node = await asking.rest.node("w2")
+        return node.condition.drain, node.reason
+
+    assert site.ask(undrained) == (False, "" if site.version == "v0.0.45" else "penstock: over")
+
+
 def test_comment_mark_and_features_are_kept(site: Site) -> None:
     async def changed(asking: Asking) -> tuple[object, ...]:
         await asking.rest.update_nodes(["w2"], comment="hello", extra="ours", features=["compute", "a"])
@@ -194,6 +219,36 @@ def test_a_running_job_is_listed(site: Site) -> None:
             await at_rest(asking, "w2")
 
     assert site.ask(listed)
+
+
+def test_a_job_on_hold_says_so_and_runs_when_it_is_released(site: Site) -> None:
+    async def released(asking: Asking) -> tuple[object, ...]:
+        number = await asking.submit("w2", hold=True)
+        held = await asking.rest.job(number)
+        await asking.rest.release_job(number)
+
+        async def runs() -> bool:
+            return (await asking.rest.job(number)).condition.running
+
+        try:
+            await asking.until(runs)
+            now = await asking.rest.job(number)
+        finally:
+            await at_rest(asking, "w2")
+        words = held.state_reason, held.state_description, held.hold, held.condition.pending
+        return *words, now.hold, now.last_sched_evaluation.number >= held.last_sched_evaluation.number
+
+    assert site.ask(released) == ("JobHeldUser", "", True, True, False, True)
+
+
+def test_a_job_that_slurm_does_not_know_is_not_found(site: Site) -> None:
+    async def attempts(asking: Asking) -> None:
+        with pytest.raises(SlurmNotFound, match="Invalid job id"):
+            await asking.rest.job(4321)
+        with pytest.raises(SlurmNotFound, match="Invalid job id"):
+            await asking.rest.release_job(4321)
+
+    site.ask(attempts)
 
 
 def test_no_change_is_missed_between_two_questions(site: Site) -> None:

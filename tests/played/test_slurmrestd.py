@@ -19,6 +19,7 @@ from penstock.slurm.rest.transport import Transport
 from tests.kube.control_plane import ROOT
 
 from .slurmrestd import Fault, Slurmrestd, playing
+from .started_twice import as_slurm_shows_it
 
 
 @asynccontextmanager
@@ -169,3 +170,13 @@ def test_the_program_says_where_it_is_and_what_was_asked() -> None:
         program.send_signal(signal.SIGTERM)
         assert json.loads(program.stdout.readline()) == counts
     assert program.returncode == 0
+
+
+def test_a_job_that_was_started_twice_looks_as_on_the_real_one() -> None:
+    async def crash() -> None:
+        async with asking() as (slurmrestd, rest):
+            slurmrestd.model.start_job(7, "w1")
+            slurmrestd.model.started_twice(7)
+            as_slurm_shows_it(await rest.node("w1"), await rest.job(7))
+
+    asyncio.run(crash())

@@ -1,11 +1,11 @@
-"""A cluster whose slurmctld can be killed at the worst moment: a job has started, and nothing of that is on the disk.
+"""A cluster whose slurmctld is killed at the worst moment: a job has started, and nothing of that is on the disk.
 
 slurmctld saves its state when something has changed, at most every five seconds. So a job that was saved while it
-waited and has started since is, after SIGKILL, a job that waits. To meet that moment without luck, the directory of the
-state is closed while the saved job still waits: slurmctld complains, works on, and saves nothing.
+waited, and has started since, is after SIGKILL a job that waits. To meet that moment without luck, the directory of the
+state is closed to slurmctld while the saved job still waits: it complains, works on, and saves nothing. And no slurmd
+registers before the job has been started again: slurmctld would end the first run, and start the job some time later.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,20 +13,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .guarded import Place, Pod, child
+from penstock.slurm.tokens import sign
+
+from .guarded import STATE, Place, Pod, child
 from .mini_cluster import CONF, MiniCluster, file, mini_cluster
 
-STATE = "/var/spool/slurmctld"
 PATIENCE = 30.0
 """Seconds; this only ends what will never come."""
-SUPERVISOR = """\
+CLOSED = "/run/nobody-starts-slurmctld"
+SUPERVISOR = f"""\
 while :; do
-    while [ -e /run/nobody-starts-slurmctld ]; do sleep 0.02; done
+    while [ -e {CLOSED} ]; do sleep 0.02; done
     /usr/sbin/slurmctld -D
 done
 """
-SAVED_IN = 6
-"""Seconds in which a job that was submitted is on the disk."""
+# The first run lasts, any other ends.
+JOB = """\
+runs=/tmp/runs-$SLURM_JOB_ID
+echo run >>"$runs"
+[ "$(wc -l <"$runs")" -gt 1 ] || sleep 600
+echo over >>"$runs"
+"""
+BEGIN = "now+6"
+"""When a job may start: it is on the disk by then, and a job on hold would be one on hold after the crash, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,45 +46,62 @@ class CrashingCluster:
     machine: Pod
 
     def slurm(self, *command: str) -> str:
-        """Run a command of Slurm as its user."""
-        return self.machine.run(*command).strip()
+        """Run a command as Slurm's user, who proves that by a token: a slurmd that is stopped proves nothing."""
+        return self.machine.run("env", f"SLURM_JWT={self._token()}", *command).strip()
 
-    def job(self, number: int) -> dict[str, Any]:
-        """All that Slurm says of a job."""
-        shown: list[dict[str, Any]] = json.loads(self.slurm("scontrol", "show", "job", str(number), "--json"))["jobs"]
-        return shown[0]
+    def root(self, *command: str) -> str:
+        """Run a command as root."""
+        return self.machine.run(*command, user="root").strip()
 
     def nodes(self) -> set[str]:
         """Each node with its state."""
         return set(self.slurm("sinfo", "-hN", "-o", "%N=%t").splitlines())
 
-    def submit(self, command: str, *options: str) -> int:
-        """Submit a job that starts when it is certainly on the disk; it is when this returns, and waits."""
-        name, state = f"job-{time.monotonic_ns()}", self._state / "job_state"
-        begin = f"--begin=now+{SAVED_IN}"
-        words = ("sbatch", "--parsable", "-J", name, "-D", "/tmp", begin, *options, "--wrap", command)
-        number = self.slurm(*words)
+    def submit(self, *options: str, script: str = JOB) -> int:
+        """Submit a job that notes its runs."""
+        number = self.slurm("sbatch", "--parsable", "-D", "/tmp", "-o", "/dev/null", *options, "--wrap", script)
         assert number.isdecimal(), number
-        until(lambda: state.exists() and name.encode() in state.read_bytes(), "the job is saved")
         return int(number)
 
-    @contextmanager
-    def saving_nothing(self) -> Iterator[None]:
-        """Whatever happens in here is not on the disk when slurmctld is killed at the end; then it starts again."""
-        self.machine.run("chown", "root:root", STATE, user="root")
-        self.machine.run("chmod", "0555", STATE, user="root")
-        yield
-        self.machine.run("touch", "/run/nobody-starts-slurmctld", user="root")
-        killed = self.machine.slurmctld
-        self.machine.run("kill", "-KILL", *killed.split(), user="root")
-        until(lambda: not set(self.machine.slurmctld.split()) & set(killed.split()), "slurmctld is dead")
-        self.machine.run("chown", "slurm:slurm", STATE, user="root")
-        self.machine.run("chmod", "0755", STATE, user="root")
-        self.machine.run("rm", "/run/nobody-starts-slurmctld", user="root")
+    def runs(self, number: int) -> list[str]:
+        """What a job noted."""
+        return self.slurm("sh", "-c", f"cat /tmp/runs-{number} 2>/dev/null").split()
 
-    @property
-    def _state(self) -> Path:
-        return Path(f"/proc/{self.machine.machine}/root{self.mini.place}/workplace/root{STATE}")
+    def start_twice(self) -> int:
+        """Kill slurmctld right after it has started a job; when this returns, it has started it once more."""
+        name = f"job-{time.monotonic_ns()}"
+        number = self.submit("-J", name, "--begin", BEGIN)
+        until(lambda: self._saved(name, "job_state") and self._saved(self.mini.nodes[-1], "node_state"), "all is saved")
+        self.root("chown", "root:root", STATE)
+        until(lambda: self.runs(number) == ["run"], "the job runs")
+        slurmd = self.slurm("pgrep", "-x", "slurmd").split()
+        self.root("kill", "-STOP", *slurmd)
+        self._kill()
+        self.root("chown", "slurm:slurm", STATE)
+        self.root("rm", CLOSED)
+        until(lambda: "is UP" in self.slurm("scontrol", "ping"), "slurmctld is back")
+        self.submit(script="true")  # without a new job nobody looks at the queue for half a minute
+        until(lambda: self._state(number) == "RUNNING", "the job is started again")
+        self.root("kill", "-CONT", *slurmd)
+        return number
+
+    def _token(self) -> str:
+        now = int(time.time())
+        return sign(self.mini.jwt_key, username="slurm", issued_at=now - 5, lifetime_seconds=300, token_id="test")
+
+    def _state(self, number: int) -> str:
+        return self.slurm("squeue", "-hj", str(number), "-o", "%T")
+
+    def _kill(self) -> None:
+        self.root("touch", CLOSED)
+        killed = self.slurm("pgrep", "-x", "slurmctld").split()
+        self.root("kill", "-KILL", *killed)
+        until(lambda: not self.slurm("pgrep", "-x", "slurmctld"), "slurmctld is dead")
+
+    def _saved(self, word: str, name: str) -> bool:
+        # As its machine sees it: the mounts are there alone.
+        file = Path(f"/proc/{self.machine.machine}/root{self.mini.place}/workplace/root{STATE}", name)
+        return file.exists() and word.encode() in file.read_bytes()
 
 
 def until(holds: Callable[[], object], what: str) -> None:
@@ -92,16 +118,14 @@ def crashing_cluster(root: Path, *, nodes: int = 2) -> Iterator[CrashingCluster]
     with mini_cluster(root, nodes=nodes, adapt=_supervised) as mini:
         cluster = CrashingCluster(mini, Pod(Place(mini.place, {}), child(mini.unshare), -1))
         until(lambda: cluster.nodes() == {f"{name}=idle" for name in mini.nodes}, "idle nodes")
-        cluster.slurm("scontrol", "reconfigure")  # saves all of the state, the nodes too
-        until(lambda: cluster.nodes() == {f"{name}=idle" for name in mini.nodes}, "idle nodes")
         yield cluster
 
 
 def _supervised(wanted: dict[str, Any]) -> dict[str, Any]:
     conf = CONF.replace("batch_sched_delay=0", "batch_sched_delay=0,sched_interval=1")
-    daemons = [
-        one | {"command": ["bash", "-c", SUPERVISOR]} if one["name"] == "slurmctld" else one
-        for one in wanted["daemons"]
-    ]
+    # A job that was put back into the queue waits until its credential has expired: else for two minutes.
+    conf = conf.replace("use_client_ids", "use_client_ids,cred_expire=5")
     files = wanted["files"] | {"/etc/slurm/slurm.conf": file(conf.encode(), mode=0o644)}
+    supervised = {"command": ["bash", "-c", SUPERVISOR]}
+    daemons = [one | supervised if one["name"] == "slurmctld" else one for one in wanted["daemons"]]
     return {**wanted, "files": files, "daemons": daemons}

@@ -85,8 +85,24 @@ class SlurmRestd:
                 {"partitions": [{"name": name} for name in sorted(self.slurm.partitions)]}
             ),
             ("POST", f"{prefix}nodes/"): lambda: self._update(msgspec.json.decode(body)),
+            ("GET", f"{prefix}jobs/state/"): self._job_states,
         }.get((method, address.path))
+        kind, _, name = address.path.removeprefix(prefix).partition("/")
+        if asked is None and (method, kind) == ("GET", "node"):
+            return _reply({"nodes": [self.slurm.nodes[name].report()] if name in self.slurm.nodes else []})
+        if asked is None and kind == "job":
+            return self._job(method, int(name), body)
         return asked() if asked else Reply(404, b"Unable to find requested URL endpoint")
+
+    def _job_states(self) -> Reply:
+        return _reply({"jobs": [{"job_id": str(job.number), "state": job.state} for job in self.slurm.jobs]})
+
+    def _job(self, method: str, number: int, body: bytes) -> Reply:
+        if number >= len(self.slurm.jobs):
+            return _reply({"errors": [{"error_number": 2017, "error": "Invalid job id specified"}]}, status=404)
+        if method == "POST" and msgspec.json.decode(body) == {"hold": False}:
+            self.slurm.release(number)
+        return _reply({"jobs": [self.slurm.jobs[number].report()]} if method == "GET" else {})
 
     def _nodes(self, since: int) -> Reply:
         self.before()

@@ -85,7 +85,10 @@ def _end(here: World) -> End:
         if kind not in {"Event", "Lease"}
         for item in here.sight.all(kind)
         if kind != "Pod" or item in here.sight.workers()
-    } | {("Slurm", node.name): {**node.report(), "job": node.job} for node in here.slurm.nodes.values()}
+    } | {
+        ("Slurm", node.name): {**node.report(), "reason_changed_at": "some time", "job": node.job}
+        for node in here.slurm.nodes.values()
+    }
 
 
 def _lasting(kind: str, item: Seen) -> Json:

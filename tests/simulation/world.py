@@ -97,7 +97,7 @@ class World:
         """Start an operator."""
         port = port or Port(self.store)
         operator = Operator(
-            port, Settings(instance=port.who), now=self._operators_clock, connect=self.slurmrestd.connect,
+            port, Settings(instance=port.who), now=self.operators_clock, connect=self.slurmrestd.connect,
             election=election, locate=lambda rest_api: f"http://{rest_api.metadata.name}:6820",
         )  # fmt: skip
         running = Running(operator, port, self._group.create_task(operator.run()))
@@ -117,7 +117,8 @@ class World:
         """Wait until every object of our kinds is Ready and nothing is under way."""
         return await self.until(self.sight.all_settled, within=within, what="all kinds Ready and settled")
 
-    def _operators_clock(self) -> datetime:
+    def operators_clock(self) -> datetime:
+        """The time of day as operators have it."""
         return clock() + self.operators_ahead
 
     def _jwt_key(self) -> bytes:
