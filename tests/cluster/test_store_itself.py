@@ -100,8 +100,11 @@ def test_leave_to_write_is_asked_for_at_the_last_moment() -> None:
 
 def test_a_secret_keeps_plain_texts_encoded_as_kubernetes_does() -> None:
     async def main() -> None:
-        made = await Store().create(SECRETS, {"metadata": named("one"), "stringData": {"a": "text"}})
+        store = Store()
+        made = await store.create(SECRETS, {"metadata": named("one"), "stringData": {"a": "text"}})
         assert made.data == {"a": base64.b64encode(b"text").decode()}
+        patched = await store.patch(SECRETS, "one", {"stringData": {"b": "more"}}, namespace="test")
+        assert patched.data == made.data | {"b": base64.b64encode(b"more").decode()}
 
     asyncio.run(main())
 

@@ -56,7 +56,7 @@ class Machine:
 
     def run(self, *words: str, stdin: str = "") -> Said:
         """Run `penstock` to its end."""
-        done = subprocess.run(  # noqa: S603 - our own command
+        done = subprocess.run(
             [sys.executable, "-m", "penstock", *words],
             input=stdin, env=self.environment, cwd=self.directory, capture_output=True, text=True, check=False,
             timeout=_PATIENCE,
@@ -72,7 +72,7 @@ class Machine:
     @contextmanager
     def started(self, *words: str) -> Iterator[subprocess.Popen[str]]:
         """Run `penstock` beside the test; it ends with it."""
-        process = subprocess.Popen(  # noqa: S603 - our own command
+        process = subprocess.Popen(
             [sys.executable, "-m", "penstock", *words],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.environment, cwd=self.directory, text=True,
         )  # fmt: skip

@@ -96,7 +96,7 @@ def test_exec_with_a_terminal(main: Machine) -> None:
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 111, 0, 0))
     before = termios.tcgetattr(child)
     words = [sys.executable, "-m", "penstock", "exec", "-it", "pod", "-c", "main", "--", "head", "-c", "2"]
-    running = subprocess.Popen(  # noqa: S603 - our own command
+    running = subprocess.Popen(
         words, stdin=child, stdout=child, stderr=child, env=main.environment, start_new_session=True
     )
     try:
@@ -190,7 +190,7 @@ def test_a_reader_that_has_seen_enough_ends_it(main: Machine) -> None:
     for number in range(30):
         main.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{number}", "namespace": "slurm"}})
     shell = ["/bin/bash", "-c", f"{sys.executable} -m penstock get cm -o yaml | head -1"]
-    done = subprocess.run(shell, env=main.environment, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run(shell, env=main.environment, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("apiVersion: v1\n", "")
 
 

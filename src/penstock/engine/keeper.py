@@ -193,7 +193,7 @@ class Keeper:
 
     def _record(self, attempt: Attempt, ended: Ended) -> Terminated:
         state = attempt.terminated(ended, self.container)
-        self._show(state=state, last=state, ready=False, started=False)
+        self._show(state=state, ready=False, started=False)
         self.started.clear()
         return state
 
@@ -211,6 +211,8 @@ class Keeper:
 
     def _show(self, **what: object) -> None:
         changed = replace(self.view, **what)  # type: ignore[arg-type]
+        if isinstance(self.view.state, Terminated) and changed.state != self.view.state:
+            changed = replace(changed, last=self.view.state)
         if changed != self.view:
             self.view = changed
             self._means.changed()

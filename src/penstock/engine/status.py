@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from penstock.api.objects import Json
@@ -15,7 +16,7 @@ def status(
 ) -> Json:
     """What to say of a pod; conditions that hold as before keep the time since when they do."""
     ready = bool(main) and all(view.ready for view in main) and _sidecars_ready(pod, init)
-    initialized = _initialized(pod, init)
+    initialized = _initialized(pod, init, main)
     phase = _phase(pod, init, main)
     over = phase in {"Succeeded", "Failed"}
     conditions = {
@@ -32,7 +33,7 @@ def status(
         "hostIP": machine_address,
         "startTime": pod.status.get("startTime") or now,
         "containerStatuses": [view.shown() for view in main],
-        "initContainerStatuses": [view.shown() for view in init],
+        "initContainerStatuses": [replace(view, ready=view.ready or view.succeeded).shown() for view in init],
         "qosClass": _quality(pod.spec.containers),
     }
     return told | ({"podIP": address, "podIPs": [{"ip": address}]} if address else {})
@@ -41,12 +42,14 @@ def status(
 def _phase(pod: Pod, init: Sequence[View], main: Sequence[View]) -> str:
     if any(_failed(view) for view in init) and pod.spec.restart_policy == "Never":
         return "Failed"
-    if not _initialized(pod, init):
+    if not _initialized(pod, init, main):
         return "Pending"
     if any(isinstance(view.state, Waiting) and view.last is None for view in main):
         return "Pending"
     if not main or pod.spec.restart_policy == "Always" or any(not _ended(pod, view) for view in main):
         return "Running"
+    if any(is_running(view) for view in init):
+        return "Running"  # a sidecar that serves nobody any more, but has not gone yet
     return "Succeeded" if all(view.succeeded for view in main) else "Failed"
 
 
@@ -59,8 +62,9 @@ def _failed(view: View) -> bool:
     return isinstance(view.state, Terminated) and view.state.exit_code != 0
 
 
-def _initialized(pod: Pod, init: Sequence[View]) -> bool:
-    return all(
+def _initialized(pod: Pod, init: Sequence[View], main: Sequence[View]) -> bool:
+    # Who has begun began after them; a sidecar that has gone since changes nothing about that.
+    return any(view.container_id for view in main) or all(
         view.started if container.is_sidecar else view.succeeded
         for container, view in zip(pod.spec.init_containers, init, strict=True)
     )

@@ -63,6 +63,7 @@ class View:
     image_id: str = ""
     state: State = Waiting("PodInitializing")
     last: Terminated | None = None
+    """How the attempt before ended."""
     ready: bool = False
     started: bool = False
     restarts: int = 0

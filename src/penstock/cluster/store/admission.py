@@ -95,6 +95,8 @@ def let_through(live: Json, wanted: Json, traits: Traits, *, door: str) -> Json:
         new = {**wanted, "apiVersion": live["apiVersion"], "kind": live["kind"]}
         new["metadata"] = _with_system_fields(wanted.get("metadata") or {}, live["metadata"])
         new |= {"status": live.get("status")} if traits.has_status else {}
+    if (live["apiVersion"], live["kind"]) == ("v1", "Secret"):
+        new = _encoded(new)
     return _tidied(new, traits, live)
 
 
