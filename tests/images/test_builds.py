@@ -43,7 +43,9 @@ def empty(library: Library, images: Images, tmp_path: Path) -> Library:
 def started(library: Library, suite: str, *words: str) -> subprocess.Popen[str]:
     """Build the smallest image by the command."""
     command = [*PROGRAM, "build", "base", "--suite", suite, "--directory", str(library.directory), *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Who runs the tests in the background of a shell has ^C ignored, and children inherit that.
+    hearing = ["env", "--default-signal=INT", *command]
+    return subprocess.Popen(hearing, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def names(library: Library) -> Sequence[str]:

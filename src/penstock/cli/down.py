@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 from collections.abc import Sequence
 
+from penstock.cli.named import add_name
 from penstock.cli.progress import Progress
 from penstock.engine.layout import Layout
 from penstock.machine import take_down as machine
@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="penstock down", description="End a cluster of this machine. Nothing of it is left running or mounted.",
         epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("--cluster", default=os.environ.get("PENSTOCK_CLUSTER") or "main", help="which (default: main)")
+    add_name(parser, "which")
     parser.add_argument("--purge", action="store_true", help="remove its data as well: claims, accounting, keys")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     return parser

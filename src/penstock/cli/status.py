@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from penstock.cli.named import add_name
 from penstock.engine.layout import Layout
 from penstock.machine import process
 from penstock.machine.manifest import NAMESPACE
@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="penstock status", description="Show on one screen how a cluster of this machine is.",
         epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("--cluster", default=os.environ.get("PENSTOCK_CLUSTER") or "main", help="which (default: main)")
+    add_name(parser, "which")
     parser.add_argument("-n", "--namespace", default=NAMESPACE, help="which namespace (default: %(default)s)")
     parser.add_argument("-w", "--watch", action="store_true", help="stay, and keep it current")
     parser.add_argument("-o", "--output", choices=["text", "json"], default="text", help="in which form")

@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Sequence
 
+from penstock.cli.named import add_name
 from penstock.engine.layout import Layout
 from penstock.machine import process
 
@@ -32,7 +33,7 @@ def parser(name: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f"examples:\n  penstock {name} --cluster lab --ssh-port 2222 --rest-port 6820\n",
     )
-    found.add_argument("--cluster", default="main", help="which cluster (default: %(default)s)")
+    add_name(found, "which cluster")
     found.add_argument("--ssh-port", type=int, default=0, help="port of 127.0.0.1 that leads to the login pods' ssh")
     found.add_argument("--rest-port", type=int, default=0, help="port of 127.0.0.1 that leads to slurmrestd")
     found.add_argument("-v", "--verbose", action="store_true", help="tell more in the log")

@@ -10,11 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import yaml
 
 from penstock.api.objects import Json
+from penstock.cli.named import add_name
+from penstock.cli.objects.complaint import Complaint
 from penstock.cli.progress import Progress
 from penstock.engine import cgroups
 from penstock.engine.layout import Layout
@@ -45,7 +46,7 @@ def run(argv: Sequence[str]) -> int:
     progress = Progress("penstock up")
     try:
         return _up(arguments, progress)
-    except (bring_up.NotUp, bring_up.ClusterError, ImageError, process.Occupied) as problem:
+    except (bring_up.NotUp, bring_up.ClusterError, Complaint, ImageError, process.Occupied) as problem:
         progress.end()
         sys.stderr.write(f"penstock up: {problem}\n")
         return 1
@@ -63,10 +64,10 @@ def _up(arguments: argparse.Namespace, progress: Progress) -> int:
     if arguments.install and (packages := checks.missing_packages()):
         progress.step(f"installing {', '.join(packages)}")
         _install(packages)
+    _check(checks.problems())
     running = process.found(layout)
     ports = Ports.of(layout, ssh=arguments.ssh_port, rest=arguments.rest_port, in_use=running is not None)
-    if problems := checks.problems([] if running else ports.taken()):
-        raise bring_up.NotUp("\n  ".join(["this machine is not ready:", *map(str, problems)]))
+    _check([] if running else checks.busy(ports.taken()))
     objects, made = _objects(arguments, layout, _built(arguments, progress))
     began = time.monotonic()
     progress.step("starting")
@@ -76,6 +77,11 @@ def _up(arguments: argparse.Namespace, progress: Progress) -> int:
     progress.end(f"a job has run on {', '.join(nodes) or 'no node: there are none'} ({time.monotonic() - began:.1f} s)")
     sys.stdout.write(_next_steps(arguments, layout, ports))
     return 0 if arguments.detach else _stay(layout)
+
+
+def _check(problems: list[checks.Problem]) -> None:
+    if problems:
+        raise bring_up.NotUp("\n  ".join(["this machine is not ready:", *map(str, problems)]))
 
 
 async def _bring_up(
@@ -98,8 +104,11 @@ async def _bring_up(
 def _objects(arguments: argparse.Namespace, layout: Layout, images: dict[str, str]) -> tuple[list[Json], list[Json]]:
     """The objects to apply, and keys to make when they are not there."""
     if arguments.file:
-        texts = [Path(name).read_text() if name != "-" else sys.stdin.read() for name in arguments.file]
-        return [body for text in texts for body in yaml.safe_load_all(text) if body], manifest.keys()
+        from penstock.cli.objects.manifests import written  # noqa: PLC0415  (not for --help)
+
+        objects = [body for _, body in written(arguments.file)]
+        bring_up.check(objects)
+        return objects, manifest.keys()
     wishes = manifest.Wishes(
         images=images, workers=arguments.workers, authorized_keys=keys.authorized(layout),
         constrained=cgroups.here().kind is cgroups.Kind.V2,
@@ -117,7 +126,9 @@ def _built(arguments: argparse.Namespace, progress: Progress) -> dict[str, str]:
         library, manifest.ROLES, arguments.suite,
         progress=lambda one: progress.step(f"image {one.role}: {one.step}", done=one.done, total=one.total),
     )  # fmt: skip
-    return {image.role: image.name for image in made}
+    usual = manifest.usual_images(arguments.suite)
+    # What `--show` prints, where it is one of its names: else giving that back would change the cluster.
+    return {image.role: usual[image.role] if usual[image.role] in image.names else image.name for image in made}
 
 
 def _install(packages: Sequence[str]) -> None:
@@ -178,7 +189,7 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--show", action="store_true", help="print the cluster as manifests, and start nothing")
     what.add_argument("--systemd-unit", action="store_true", help="print a unit for systemd, and start nothing")
     how = parser.add_argument_group("how")
-    how.add_argument("--cluster", default=os.environ.get("PENSTOCK_CLUSTER") or "main", help="its name (default: main)")
+    add_name(how, "its name")
     how.add_argument("--detach", "-d", action="store_true", help="leave it running in the background")
     how.add_argument("--install", action="store_true", help="install missing Debian packages first")
     how.add_argument("--ssh-port", type=int, help="port of 127.0.0.1 for ssh (default: 2222, or a free one)")

@@ -7,11 +7,19 @@ containers. Both are root's alone.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 STATE = Path("/var/lib/penstock")
 RUN = Path("/run/penstock")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_LONGEST_SOCKET = 107
+"""Bytes of a socket's path; the kernel takes no more."""
+
+
+class BadName(ValueError):
+    """A cluster cannot be called so."""
 
 
 def state_root() -> Path:
@@ -29,9 +37,14 @@ class Layout:
 
     @classmethod
     def of(cls, cluster: str) -> Layout:
-        """The usual places."""
+        """The usual places; `BadName` for a name that would lead elsewhere."""
+        if not _NAME.fullmatch(cluster):
+            raise BadName(f'"{cluster}" is not the name of a cluster; use lower case letters, digits and -')
         run = Path(os.environ.get("PENSTOCK_RUN") or RUN)
-        return cls(cluster=cluster, state=state_root() / "clusters" / cluster, run=run / cluster)
+        found = cls(cluster=cluster, state=state_root() / "clusters" / cluster, run=run / cluster)
+        if len(os.fsencode(found.socket)) > _LONGEST_SOCKET:
+            raise BadName(f"{found.socket} is too long for a socket; use a shorter name, or a shorter PENSTOCK_RUN")
+        return found
 
     @property
     def store(self) -> Path:

@@ -7,15 +7,18 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
+from penstock.api.kinds import API_VERSION
+from penstock.api.nodeset import NodeSet
 from penstock.api.objects import Json
+from penstock.api.validation import decode
 from penstock.cluster import catalogue
 from penstock.cluster.errors import AlreadyExists, ClusterError, Unreachable
 from penstock.cluster.informer import Informer
 from penstock.cluster.kube import KubeCluster, local
+from penstock.cluster.port import Selection
 from penstock.cluster.resources import Lean, Resource, Whole
 from penstock.machine.inside import run_in_login
+from penstock.machine.manifest import NAMESPACE
 
 MANAGER = "penstock-up"
 OURS = ("controllers", "accountings", "restapis", "nodesets", "loginsets")
@@ -44,13 +47,21 @@ async def answering(socket: Path, *, seconds: float, alive: Callable[[], bool]) 
             return
 
 
+def check(objects: Sequence[Json]) -> None:
+    """Refuse what no machine can run, before anything is started for it."""
+    for body in objects:
+        _resource(body)
+
+
 async def put(cluster: KubeCluster, objects: Sequence[Json], keys: Sequence[Json]) -> None:
     """Make namespaces and keys that are not there, and everything else as it should be."""
-    for name in sorted({_namespace(body) for body in (*objects, *keys)}):
+    wanted, secrets = [_placed(body) for body in objects], [_placed(body) for body in keys]
+    namespaces = {body["metadata"].get("namespace") for body in (*wanted, *secrets)} - {None}
+    for name in sorted(namespaces):
         await _create(cluster, _NAMESPACES, {"metadata": {"name": name}})
-    for body in keys:
+    for body in secrets:
         await _create(cluster, _resource(body), body)
-    for body in objects:
+    for body in wanted:
         await cluster.apply(_resource(body), body, manager=MANAGER)
 
 
@@ -78,20 +89,27 @@ async def ready(cluster: KubeCluster, tell: Tell, *, seconds: float) -> None:
 
 
 async def job_on_every_node(cluster: KubeCluster, *, namespace: str, seconds: float) -> list[str]:
-    """Run `hostname` as a job on every node of every NodeSet; the nodes that answered."""
-    node_sets = (await cluster.list(_ours("nodesets"))).items
-    wanted = sum(int(item.spec.get("replicas", 1)) for item in node_sets if item.metadata.namespace == namespace)
-    if wanted == 0:
+    """Run `hostname` as a job on every node of every NodeSet that has a partition; the nodes that answered."""
+    found = (await cluster.list(_ours("nodesets"), Selection(namespace=namespace))).items
+    return sorted([name for item in found for name in await _answering(cluster, item, seconds)])
+
+
+async def _answering(cluster: KubeCluster, item: Whole, seconds: float) -> list[str]:
+    """The nodes of a NodeSet, by a job on all of them."""
+    meta = {"name": item.metadata.name, "namespace": item.metadata.namespace}
+    node_set = decode({"apiVersion": API_VERSION, "kind": NodeSet.kind, "metadata": meta, "spec": item.spec})
+    if not isinstance(node_set, NodeSet) or not node_set.spec.partition.enabled or not node_set.spec.replicas:
         return []
-    command = ["srun", f"--nodes={wanted}", f"--ntasks={wanted}", "--ntasks-per-node=1", "hostname"]
+    size = node_set.spec.replicas
+    command = ["srun", f"--partition={node_set.slurm_name}", f"--nodes={size}", "--ntasks-per-node=1", "hostname"]
     try:
         async with asyncio.timeout(seconds):
-            code, said = await run_in_login(cluster, command, namespace=namespace)
+            code, said = await run_in_login(cluster, command, namespace=item.metadata.namespace)
     except TimeoutError:
         raise NotUp(f"`{' '.join(command)}` did not end within {seconds:.0f} s; see penstock status") from None
     if code:
         raise NotUp(f"`{' '.join(command)}` failed: {said.strip()}")
-    return sorted(said.split())
+    return said.split()
 
 
 async def _create(cluster: KubeCluster, resource: Resource[Lean], body: Json) -> None:
@@ -124,9 +142,12 @@ def _resource(body: Json) -> Resource[Lean]:
     raise NotUp(f"{body.get('kind')} of {body.get('apiVersion')} is not a kind that one machine knows")
 
 
-def _namespace(body: Json) -> str:
-    metadata = msgspec.convert(body.get("metadata", {}), dict[str, object])
-    return str(metadata.setdefault("namespace", "slurm"))
+def _placed(body: Json) -> Json:
+    """An object in the namespace that is meant."""
+    metadata = body.get("metadata") or {}
+    if not _resource(body).namespaced or metadata.get("namespace"):
+        return body
+    return {**body, "metadata": {**metadata, "namespace": NAMESPACE}}
 
 
-__all__ = ["MANAGER", "ClusterError", "NotUp", "answering", "job_on_every_node", "put", "ready"]
+__all__ = ["MANAGER", "ClusterError", "NotUp", "answering", "check", "job_on_every_node", "put", "ready"]

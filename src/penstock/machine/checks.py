@@ -33,7 +33,7 @@ def missing_packages() -> list[str]:
     return [package for program, package in PROGRAMS.items() if shutil.which(program, path=_SEARCHED) is None]
 
 
-def problems(ports: Iterable[int] = ()) -> list[Problem]:
+def problems() -> list[Problem]:
     """Everything that keeps a cluster from running here."""
     found = []
     if os.geteuid() != 0:
@@ -46,8 +46,13 @@ def problems(ports: Iterable[int] = ()) -> list[Problem]:
         found.append(Problem(f"the kernel has no {', '.join(lacking)} namespaces", "use a kernel that has them"))
     if cgroups.here().kind is cgroups.Kind.NONE:
         found.append(Problem("no control groups are mounted", "mount -t cgroup2 none /sys/fs/cgroup"))
+    return found
+
+
+def busy(ports: Iterable[int]) -> list[Problem]:
+    """Ports of loopback that somebody else has."""
     elsewhere = "choose another: --ssh-port, --rest-port"
-    return found + [Problem(f"port {port} of 127.0.0.1 is in use", elsewhere) for port in ports if not is_free(port)]
+    return [Problem(f"port {port} of 127.0.0.1 is in use", elsewhere) for port in ports if not is_free(port)]
 
 
 def is_free(port: int) -> bool:

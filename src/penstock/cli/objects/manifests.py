@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,13 +48,13 @@ async def read(session: Session, arguments: argparse.Namespace) -> list[Manifest
         raise Misuse("-k is not known here: pipe what kustomize builds: kustomize build DIR | penstock ... -f -")
     if not arguments.filename:
         raise Misuse("name manifests with -f: a file, a directory, or - for standard input")
-    found = [await manifest_of(session, *one) for one in _objects(arguments.filename)]
+    found = [await manifest_of(session, *one) for one in written(arguments.filename)]
     if not found:
         raise Complaint(f"{', '.join(arguments.filename)}: there is no object in it; name a manifest")
     return found
 
 
-def _objects(names: list[str]) -> Iterator[tuple[str, Any]]:
+def written(names: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Objects, each with its place; the items of a List are objects of their own."""
     for name in names:
         if name.startswith(("http://", "https://")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +23,8 @@ APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
-_TRIES = 8
-"""How often a change is worked out anew because somebody else was faster."""
+_TRIES, _PAUSE = 16, 0.01
+"""How often a change is worked out anew because somebody else was faster, and seconds before that, more each time."""
 
 Change = Callable[[Json], Json]
 """The object that a client wants to have, given the one there is."""
@@ -175,7 +176,7 @@ async def _patch(request: web.Request, store: Store, target: Target, body: Json)
 
 async def _change(request: web.Request, store: Store, target: Target, change: Change) -> web.Response:
     """Work out a change on the object as it is; anew when it moved meanwhile, unless it was meant for one version."""
-    for _ in range(_TRIES):
+    for attempt in range(_TRIES):
         live = bytes(await store.get(target.raw, target.name, target.namespace or ""))
         before, patch = _worked_out(live, change, target)
         try:
@@ -183,6 +184,8 @@ async def _change(request: web.Request, store: Store, target: Target, change: Ch
         except Conflict:
             if patch["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]:
                 raise
+            # What is read is on disk; what it conflicts with may be on its way there.
+            await asyncio.sleep(_PAUSE * attempt)
     raise Conflict(f'{target.entry.name} "{target.name}": others change it all the time; try again')
 
 
