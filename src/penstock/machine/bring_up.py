@@ -25,6 +25,9 @@ OURS = ("controllers", "accountings", "restapis", "nodesets", "loginsets")
 _GROUP = "slinky.slurm.net"
 _NAMESPACES: Resource[Lean] = Resource("", "v1", "namespaces", "Namespace", Lean, namespaced=False)
 
+_AGAIN = 0.5
+"""Seconds before a job that Slurm could not run is tried again."""
+
 Tell = Callable[[str], None]
 
 
@@ -102,14 +105,18 @@ async def _answering(cluster: KubeCluster, item: Whole, seconds: float) -> list[
         return []
     size = node_set.spec.replicas
     command = ["srun", f"--partition={node_set.slurm_name}", f"--nodes={size}", "--ntasks-per-node=1", "hostname"]
+    said = "it did not end"
     try:
         async with asyncio.timeout(seconds):
-            code, said = await run_in_login(cluster, command, namespace=item.metadata.namespace)
+            while True:
+                code, said = await run_in_login(cluster, command, namespace=item.metadata.namespace)
+                if code == 0:
+                    return said.split()
+                # A worker is ready a moment before slurmctld has heard of it.
+                await asyncio.sleep(_AGAIN)
     except TimeoutError:
-        raise NotUp(f"`{' '.join(command)}` did not end within {seconds:.0f} s; see penstock status") from None
-    if code:
-        raise NotUp(f"`{' '.join(command)}` failed: {said.strip()}")
-    return said.split()
+        told = f"`{' '.join(command)}` did not succeed within {seconds:.0f} s: {said.strip()}; see penstock status"
+        raise NotUp(told) from None
 
 
 async def _create(cluster: KubeCluster, resource: Resource[Lean], body: Json) -> None:
