@@ -1,0 +1,143 @@
+"""SPEC ONE-2: kill -9 of anything, under a stream of jobs, loses none and leaves nothing behind.
+
+PENSTOCK_CHAOS_KILLS=200 PENSTOCK_CHAOS_SEED=7 pytest -s tests/chaos
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import time
+
+from penstock.cluster.errors import ClusterError
+from penstock.cluster.kube import KubeCluster, local
+from penstock.engine import processes
+from penstock.machine import process
+from penstock.machine.manifest import NAMESPACE
+from penstock.machine.report import Report, gather
+
+from . import judgement, traces, victims
+from .room import Room, room
+from .stream import Stream, ask, ends_of_slurmctld
+
+KILLS = int(os.environ.get("PENSTOCK_CHAOS_KILLS") or 50)
+SEED = int(os.environ.get("PENSTOCK_CHAOS_SEED") or random.SystemRandom().randrange(10_000))
+_SETTLE = 150.0
+"""Seconds until all is as before: the longest back-off of a container that was killed again and again is a minute."""
+
+_BENEFIT_OF_DOUBT = 22.0
+"""Seconds: Slurm's BatchStartTimeout and MessageTimeout, and one each for starting slurmd and for rounding."""
+
+
+def test_kill_anything_again_and_again_under_a_stream_of_jobs() -> None:
+    """Each accepted job runs once, or Slurm says that its node was lost; what is left is what was there before."""
+    say(f"seed {SEED}, {KILLS} kills")
+    links = traces.links_of_machine()
+    with room() as it:
+        stream, ends = Stream(it, SEED), list[float]()
+        kills = asyncio.run(chaos(it, stream, ends))
+        states = asyncio.run(settled(it))
+        verdict = judgement.judge(
+            stream.submissions, judgement.lines(it.ledger.read_text()), states, ends_of_slurmctld=ends
+        )
+        say(f"{len(kills)} kills; jobs: {dict(verdict.counts)}")
+        assert verdict.wrongs == []
+        assert verdict.counts["ran once"] > len(stream.submissions) // 3, stream.refusals
+        assert traces.superfluous(it.layout) == []
+    assert traces.of(it.layout) == []
+    assert traces.links_of_machine() == links
+
+
+async def chaos(it: Room, stream: Stream, ends: list[float]) -> list[victims.Kill]:
+    """Kill while jobs come; what was killed."""
+    # The job of `penstock up` is none of them: if slurmctld forgot its end, nobody would ever end it.
+    await asyncio.sleep(judgement.MEMORY)
+    async with asyncio.TaskGroup() as group:
+        watching = group.create_task(ends_of_slurmctld(it, ends))
+        streaming = group.create_task(stream.run())
+        began, kills = time.time(), list[victims.Kill]()
+        for shot in victims.schedule(SEED, KILLS):
+            async with asyncio.timeout(_SETTLE):
+                while (killed := await asyncio.to_thread(victims.kill, shot, it.layout)) is None:  # noqa: ASYNC110
+                    await asyncio.sleep(0.2)  # all of it is dead, and comes back
+            kills.append(killed)
+            say(f"{killed.at - began:6.1f} s  {killed}")
+            if killed.who.startswith("slurmctld"):
+                ends.append(killed.at)  # one that lives too shortly to be watched
+            if killed.what == "supervise":
+                await _taken_up_again(it)
+            await asyncio.sleep(shot.pause)
+        stream.stopping.set()
+        await streaming
+        watching.cancel()
+    return kills
+
+
+async def _taken_up_again(it: Room) -> None:
+    """What systemd, or a person, does when both are gone. Not by `up`: the job that it runs would be one of many."""
+    if known := process.found(it.layout):
+        processes.send(known, signal.SIGKILL)
+        await processes.ended(known)
+    it.look_after()
+
+
+async def settled(it: Room) -> dict[str, str]:
+    """Wait until everything is ready and every job is over; what Slurm says of the jobs, by name."""
+    last = ""
+    try:
+        async with asyncio.timeout(_SETTLE):
+            await asyncio.sleep(_BENEFIT_OF_DOUBT)
+            ask_for_jobs(it)
+            while last := await _unsettled(it):  # noqa: ASYNC110 - Slurm tells nobody of its changes
+                await asyncio.sleep(0.5)
+    except TimeoutError:
+        raise AssertionError(f"not settled after {_SETTLE:.0f} s: {last}") from None
+    return await states(it)
+
+
+def ask_for_jobs(it: Room) -> None:
+    """Have every slurmd say once more which jobs it runs.
+
+    Slurm gives a batch job that started in the last 20 s the benefit of doubt when a node comes back without it, and
+    asks for jobs again only with every 20th ping: until then, half an hour, it calls a job RUNNING that is dead.
+    """
+    for _, _, first in victims.containers(it.layout, "slurmd"):
+        if slurmd := victims.below(first):
+            processes.send(slurmd, signal.SIGHUP)
+
+
+async def _unsettled(it: Room) -> str:
+    """What still waits; nothing when nothing does."""
+    try:
+        async with KubeCluster(local(it.layout.socket)) as cluster:
+            report = await gather(cluster, namespace=NAMESPACE)
+    except ClusterError as problem:
+        return str(problem)
+    return _waits(report)
+
+
+def _waits(report: Report) -> str:
+    waiting = [f"{one.kind} {one.name}: {one.why}" for one in report.things if not one.ready]
+    waiting += [f"pod {one.name}: {one.phase} {one.why}" for one in report.pods if not one.ready]
+    waiting += [f"node {one.name}: {one.state} {one.reason}" for one in report.nodes if one.state != "idle"]
+    waiting += [f"job {one.name}: {one.state} {one.where}" for one in report.jobs]
+    return "; ".join([*([report.slurm] if report.slurm else []), *waiting])
+
+
+async def states(it: Room) -> dict[str, str]:
+    """Slurm's word on every job by its name: the accounting's, and over it the controller's own."""
+    found: dict[str, str] = {}
+    for words in (["sacct", "-XDnP", "-o", "JobName,State"], ["squeue", "-h", "-t", "all", "-o", "%j|%T"]):
+        code, said = await ask(it, words)
+        assert code == 0, said
+        for line in said.splitlines():
+            name, _, state = line.partition("|")
+            found[name] = state.split()[0]
+    return found
+
+
+def say(text: str) -> None:
+    """For whoever reads the log of a test that failed."""
+    print(text, flush=True)

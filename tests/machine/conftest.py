@@ -1,0 +1,48 @@
+"""A running cluster of every suite in images/suites.toml, brought up and taken down by the command itself."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .site import WORKERS, Site, is_ready, site
+from .traces import links, traces
+
+ROOT = Path(__file__).resolve().parents[2]
+SUITES = list(tomllib.loads((ROOT / "images/suites.toml").read_text())["suites"])
+
+
+@pytest.fixture(scope="session", params=SUITES)
+def shared(request: pytest.FixtureRequest) -> Iterator[Site]:
+    """Bring a cluster up for all tests of a suite; when it is down, nothing of it is left."""
+    with site(request.param) as place:
+        before = links()
+        assert traces(place) == []
+        try:
+            place.up()
+            yield place
+            assert "Traceback" not in place.trouble(whole=True)
+        finally:
+            place.down()
+        assert traces(place) == []
+        assert links() == before
+
+
+@pytest.fixture
+def cluster(shared: Site, request: pytest.FixtureRequest) -> Site:
+    """Have the default cluster as `penstock up` makes it: two workers, all of it ready, no jobs."""
+    failed = request.session.testsfailed
+    if failed != shared.failed_before:
+        # Whatever a test left half done must not trouble the next one.
+        shared.up()
+        shared.slurm("scancel", "--user=root")
+    shared.failed_before = failed
+    if shared.get("nodesets", WORKERS)["spec"]["replicas"] != 2:
+        shared.says("scale", f"nodeset/{WORKERS}", "--replicas=2")
+    for kind in ("accountings", "controllers", "restapis", "nodesets", "loginsets"):
+        for one in shared.all(kind):
+            shared.until(kind, one["metadata"]["name"], is_ready)
+    return shared
