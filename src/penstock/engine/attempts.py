@@ -111,7 +111,9 @@ class Attempts:
         if before is not None:
             await self._close(before)
         attempt = await self._next(container, 0 if before is None else before.number + 1)
-        return attempt, await self._start(container, attempt)
+        config = await self._configured(container, attempt)
+        self._current[container.name] = attempt
+        return attempt, await self._start(container, attempt, config)
 
     def log(self, container: str, *, previous: bool = False) -> Path | None:
         """The log of the present attempt at a container, or of the one before."""
@@ -141,7 +143,6 @@ class Attempts:
             return None
         attempt = self._place(container.name, numbers[-1])
         found = await self._runtime.adopt(attempt.container_id, attempt.directory)
-        image = self._image(container)
         if found is None:
             # It never ran: this very attempt is made again.
             await asyncio.to_thread(_remove, attempt.directory)
@@ -151,7 +152,7 @@ class Attempts:
         started = stamp(found.started_at) if found.started_at else ""
         attempt = Attempt(
             number=attempt.number, container_id=attempt.container_id, directory=attempt.directory,
-            image_id=image.digest, started_at=started, adopted=True,
+            image_id=self._digest(container), started_at=started, adopted=True,
         )  # fmt: skip
         self._current[container.name] = attempt
         return attempt, found
@@ -160,16 +161,24 @@ class Attempts:
         for old in _numbers(self._directory / container.name)[:-1]:
             await asyncio.to_thread(_remove, self._directory / container.name / str(old))
         image, place = self._image(container), self._place(container.name, number)
-        attempt = Attempt(
+        return Attempt(
             number=number, container_id=place.container_id, directory=place.directory,
             image_id=image.digest, started_at=stamp(),
         )  # fmt: skip
-        self._current[container.name] = attempt
-        return attempt
 
-    async def _start(self, container: Container, attempt: Attempt) -> Running:
+    async def _configured(self, container: Container, attempt: Attempt) -> Json:
+        """The configuration of an attempt. One that cannot have any, for want of a Secret say, has not been made."""
         try:
-            config = await self._compose(container, self._image(container), attempt)
+            return await self._compose(container, self._image(container), attempt)
+        except OSError as problem:
+            await asyncio.to_thread(_remove, attempt.directory)
+            raise CannotBegin("CreateContainerError", f"container {container.name}: {problem}") from problem
+        except CannotBegin:
+            await asyncio.to_thread(_remove, attempt.directory)
+            raise
+
+    async def _start(self, container: Container, attempt: Attempt, config: Json) -> Running:
+        try:
             made = await self._runtime.create(
                 attempt.container_id, attempt.directory, config, log=attempt.log, stdin=container.stdin
             )
@@ -181,6 +190,13 @@ class Attempts:
         """Keep of an attempt only what it said."""
         await self._runtime.delete(attempt.container_id, attempt.directory)
         await asyncio.to_thread(_strip, attempt.directory)
+
+    def _digest(self, container: Container) -> str:
+        """What the image is; empty when it is gone, for who runs needs it no longer."""
+        try:
+            return self._find(container.image).digest
+        except ImageError:
+            return ""
 
     def _image(self, container: Container) -> Image:
         try:
