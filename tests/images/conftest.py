@@ -25,7 +25,8 @@ def suite(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(scope="session")
+# Per module: some have a `suite` of their own, and what was made for it must not be taken for another's.
+@pytest.fixture(scope="module")
 def images(library: Library, suite: str) -> Images:
     """All images of a suite by their roles."""
     try:
