@@ -23,8 +23,10 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Site]:
         assert traces(place) == []
         try:
             place.up()
+            # What sees nothing while all is there would see nothing afterwards, either.
+            assert {line.split()[0] for line in traces(place)} == {"process", "mount", "network", "control", "file"}
             yield place
-            assert "Traceback" not in place.trouble(whole=True)
+            assert place.mistakes() == ""
         finally:
             place.down()
         assert traces(place) == []

@@ -186,10 +186,15 @@ class Site:
         """The port of loopback that leads to `ssh` or `rest`."""
         return int(msgspec.json.decode((self.layout.state / "ports.json").read_bytes())[what])
 
-    def trouble(self, *, whole: bool = False) -> str:
-        """The end of the log, for whoever reads of a failure; or all of it."""
+    def trouble(self) -> str:
+        """The end of the log, for whoever reads of a failure."""
         log = self.layout.state / "penstock.log"
-        return f"\n-- {log}\n{log.read_text()[0 if whole else -6000 :]}" if log.exists() else ""
+        return f"\n-- {log}\n{log.read_text()[-6000:]}" if log.exists() else ""
+
+    def mistakes(self) -> str:
+        """What the log has of errors that nobody reckoned with."""
+        before, found, after = (self.layout.state / "penstock.log").read_text().partition("Traceback")
+        return before[-500:] + found + after[:6000] if found else ""
 
     async def _until(self, resource: Resource[Whole], name: str, holds: Callable[[Json], object]) -> Json:
         seen: Json = {}

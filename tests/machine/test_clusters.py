@@ -196,6 +196,7 @@ def _reboot(site: Site) -> None:
     for path in sorted(site.layout.run.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     # The next run of the machine has another number.
+    (site.layout.state / "boot").write_text("the boot before")
     for path in site.layout.pods.glob("*/containers/*/*/container.json"):
         record = msgspec.json.decode(path.read_bytes(), type=Record)
         path.write_bytes(msgspec.json.encode(msgspec.structs.replace(record, boot="the boot before")))

@@ -6,6 +6,10 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from penstock.engine import cgroups
+
 from .pods import FOREVER, container, over, phase, pod, python, ready, shown
 from .site import Site, is_ready
 
@@ -87,6 +91,16 @@ def test_last_words(cluster: Site) -> None:
         assert {name: end["reason"] for name, end in ends.items()} == {
             "wrote": "Completed", "elsewhere": "Completed", "failed": "Error", "fine": "Completed",
         }  # fmt: skip
+
+
+def test_who_takes_more_memory_than_its_limit_is_killed_for_it(cluster: Site) -> None:
+    """And says so, where the machine can limit memory."""
+    if "memory" not in cgroups.here().controllers:
+        pytest.skip("no memory controller on this machine")
+    greedy = container("main", python("x = bytearray(1 << 28)"), resources={"limits": {"memory": "64Mi"}})
+    with pod(cluster, "greedy", greedy, restartPolicy="Never"):
+        end = shown(over(cluster, "greedy"), "main")["state"]["terminated"]
+        assert (end["exitCode"], end["reason"]) == (137, "OOMKilled")
 
 
 def test_probes(cluster: Site) -> None:

@@ -186,6 +186,21 @@ def test_a_missing_config_map_is_waited_for(cluster: Site) -> None:
             ready(cluster, "waits")
 
 
+def test_pods_that_leave_while_they_start_leave_nothing(cluster: Site) -> None:
+    """Whatever was half made is gone when the store forgets them."""
+    volumes = [{"name": "hidden", "secret": {"secretName": "hidden"}}, {"name": "disk", "emptyDir": {}}]
+    mounts = [{"name": "hidden", "mountPath": "/hidden"}, {"name": "disk", "mountPath": "/disk"}]
+    with objects(cluster, secret("hidden", word="hush")):
+        for number in range(6):
+            with pod(cluster, f"brief-{number}", container("main", volumeMounts=mounts), volumes=volumes):
+                has_begun = [lambda body: body["spec"].get("nodeName"), lambda body: body["status"].get("podIP")]
+                cluster.until("pods", f"brief-{number}", has_begun[number % 2])
+    known = {one["metadata"]["uid"] for one in cluster.all("pods")}
+    assert {path.name for path in cluster.layout.pods.iterdir()} == known
+    here = f"penstock-{cluster.name}."
+    assert {path.name.removeprefix(here) for path in Path("/run/netns").glob(f"{here}*")} == known
+
+
 def test_names(cluster: Site) -> None:
     """A pod is called by its hostname in its subdomain, a Service by its name, in every spelling (TR-4)."""
     domain = f"{NAMESPACE}.svc.cluster.local"

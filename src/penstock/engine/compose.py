@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from penstock.api.objects import Json
@@ -12,6 +11,7 @@ from penstock.engine.downward import NoSuchField
 from penstock.engine.host import Machine
 from penstock.engine.podspec import Container, Pod
 from penstock.engine.sandbox import Sandbox
+from penstock.engine.threads import to_its_end
 from penstock.engine.volumes import prepared
 from penstock.engine.volumes.sources import Sources, VolumeError
 from penstock.images.library import Image
@@ -34,7 +34,7 @@ class Composer:
 
         async def compose(container: Container, image: Image, attempt: Attempt) -> Json:
             try:
-                return await asyncio.to_thread(self._compose, pod, sandbox, container, image, attempt)
+                return await to_its_end(self._compose, pod, sandbox, container, image, attempt)
             except (VolumeError, NoSuchField, oci.CannotRun, users.UserProblem) as problem:
                 raise CannotBegin("CreateContainerConfigError", str(problem)) from problem
 

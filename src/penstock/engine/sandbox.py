@@ -23,6 +23,7 @@ from penstock.engine.addresses import Addresses, NoAddressLeft
 from penstock.engine.downward import Facts
 from penstock.engine.network import Network, NetworkError
 from penstock.engine.podspec import Pod
+from penstock.engine.threads import to_its_end
 from penstock.engine.volumes import prepared
 from penstock.engine.volumes.prepared import Prepared
 from penstock.engine.volumes.sources import MissingReference, Sources, VolumeError
@@ -98,7 +99,7 @@ class Sandbox:
             self._claim_address(pod)
             if not self._on_host:
                 await self._network.attach(self._uid, IPv4Address(self.address))
-            self.volumes = await asyncio.to_thread(
+            self.volumes = await to_its_end(
                 prepared.prepare, pod, self.directory, self._sources, self._claims, facts=self.facts(pod)
             )
         except MissingReference as problem:
@@ -112,7 +113,7 @@ class Sandbox:
 
     async def refresh(self, pod: Pod) -> bool:
         """Bring volumes up to date with what they show; whether anything changed."""
-        return await asyncio.to_thread(prepared.refresh, pod, self.directory, self._sources, facts=self.facts(pod))
+        return await to_its_end(prepared.refresh, pod, self.directory, self._sources, facts=self.facts(pod))
 
     def facts(self, pod: Pod) -> Facts:
         """What the pod can be told of itself before its status says so."""

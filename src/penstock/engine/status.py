@@ -40,7 +40,8 @@ def status(
 
 
 def _phase(pod: Pod, init: Sequence[View], main: Sequence[View]) -> str:
-    if any(_failed(view) for view in init) and pod.spec.restart_policy == "Never":
+    once = [view for container, view in zip(pod.spec.init_containers, init, strict=True) if not container.is_sidecar]
+    if any(_failed(view) for view in once) and pod.spec.restart_policy == "Never":
         return "Failed"
     if not _initialized(pod, init, main):
         return "Pending"
