@@ -6,7 +6,7 @@ COMPILE = .venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-v
 	--generate-hashes --no-annotate --custom-compile-command 'make lock'
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test install lint types unit chaos bench lock crds golden clean python runtime dev
+.PHONY: help up down test install lint types unit site chaos bench lock crds golden clean python runtime dev
 
 help: ## list these verbs
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -30,6 +30,9 @@ types: dev ## mypy --strict
 
 unit: dev ## the unit tests, seconds
 	@$(CHECK) unit
+
+site: dev ## one machine from all sides, with the Slurm of both suites, minutes
+	@$(CHECK) site
 
 chaos: dev ## fifty kill -9 on a real cluster under a stream of jobs, minutes
 	@$(CHECK) chaos
