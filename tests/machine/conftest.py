@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from .site import WORKERS, Site, is_ready, site
+from .jobs import idle
+from .site import WORKERS, Site, eventually, is_ready, site
 from .traces import links, traces
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,4 +48,6 @@ def cluster(shared: Site, request: pytest.FixtureRequest) -> Site:
     for kind in ("accountings", "controllers", "restapis", "nodesets", "loginsets"):
         for one in shared.all(kind):
             shared.until(kind, one["metadata"]["name"], is_ready)
+    # A job that finds its node still busy with the end of another one waits for Slurm's next round, half a minute.
+    eventually(lambda: idle(shared), lambda found: found >= {"compute-0", "compute-1"})
     return shared

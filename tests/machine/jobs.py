@@ -34,6 +34,12 @@ def held(cluster: Site) -> int:
     return job
 
 
+def idle(cluster: Site) -> set[str]:
+    """Nodes that wait for jobs."""
+    said = cluster.slurm("sinfo", "--noheader", "--Node", "--format=%N %T").splitlines()
+    return {line.split()[0] for line in said if line.split()[1] == "idle"}
+
+
 def job_state(cluster: Site, job: int) -> str:
     """What slurmctld says of a job, a while after its end, too."""
     said = cluster.slurm("scontrol", "--oneliner", "show", "job", str(job))

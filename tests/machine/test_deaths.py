@@ -9,7 +9,7 @@ from penstock.engine import processes
 from penstock.engine.processes import Identity
 from penstock.engine.record import Record
 
-from .jobs import Patient, accounted, held
+from .jobs import Patient, accounted, held, idle
 from .site import WORKERS, Site, eventually, is_ready
 from .traces import containers, process_of
 
@@ -76,7 +76,7 @@ def test_slurmd_is_killed_and_its_node_takes_jobs_again(cluster: Site) -> None:
     kill(init(before[name]))
     again(cluster, f"{WORKERS}-0", before[name])
     assert without(containers(cluster), name) == without(before, name)
-    eventually(lambda: state(cluster, "compute-0"), lambda told: told == "idle")
+    eventually(lambda: idle(cluster), lambda found: "compute-0" in found)
     assert cluster.slurm("srun", "--nodelist=compute-0", "hostname") == "compute-0\n"
 
 
@@ -89,7 +89,7 @@ def test_the_supervisor_is_killed_and_up_mends_it(cluster: Site) -> None:
     cluster.inside(f"{WORKERS}-0", "true")
     job.end()
     cluster.up()
-    assert processes.is_alive(process_of(cluster, "supervise"))
+    eventually(lambda: process_of(cluster, "supervise"), processes.is_alive)
     served = process_of(cluster, "serve")
     kill(served)
     served_again(cluster, served)
@@ -129,11 +129,6 @@ def served_again(cluster: Site, before: Identity) -> None:
 def answers(cluster: Site) -> bool:
     """Whether slurmctld does."""
     return "is UP" in cluster.slurm("bash", "-c", "scontrol ping || true")
-
-
-def state(cluster: Site, node: str) -> str:
-    """What Slurm says of a node."""
-    return cluster.slurm("sinfo", "--noheader", "--format=%T", f"--nodes={node}").strip()
 
 
 def without(these: dict[str, Record], name: str) -> dict[str, Record]:

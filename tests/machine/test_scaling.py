@@ -8,6 +8,7 @@ import pytest
 
 from penstock.api.objects import Json
 
+from .jobs import idle
 from .site import NAMESPACE, WORKERS, Site, eventually, is_ready
 
 
@@ -134,9 +135,3 @@ def scale(cluster: Site, name: str, replicas: int) -> None:
 def workers(cluster: Site) -> list[Json]:
     """The pods of the default NodeSet."""
     return cluster.all("pods", f"app.kubernetes.io/instance={WORKERS}")
-
-
-def idle(cluster: Site) -> set[str]:
-    """Nodes that wait for jobs."""
-    said = cluster.slurm("sinfo", "--noheader", "--Node", "--format=%N %T").splitlines()
-    return {line.split()[0] for line in said if line.split()[1] == "idle"}

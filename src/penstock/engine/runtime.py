@@ -26,6 +26,7 @@ from penstock.engine.execution import Executed, Session
 from penstock.engine.processes import Identity
 from penstock.engine.record import Bundle, Record, runc_state
 from penstock.engine.running import Ended, Running, end_members, lost, outcome
+from penstock.engine.threads import finished
 
 __all__ = ["CannotStart", "Ended", "Executed", "Running", "Runtime", "Session"]
 
@@ -60,15 +61,12 @@ class Runtime:
 
         Cancelled, or refused by runc, it leaves nothing but the bundle.
         """
-        making = asyncio.create_task(
-            self._make(container_id, bundle, config, log=log, log_limit=log_limit, stdin=stdin)
-        )
+        making = self._make(container_id, bundle, config, log=log, log_limit=log_limit, stdin=stdin)
         try:
-            return await asyncio.shield(making)
-        except BaseException:
             # Removed only when runc is done: a container that appears after its removal would stay for ever.
-            await asyncio.wait([making], timeout=_MAKING)
-            await self.delete(container_id, bundle)
+            return await finished(making)
+        except BaseException:
+            await finished(self.delete(container_id, bundle))
             raise
 
     async def start(self, container: Running) -> Running:

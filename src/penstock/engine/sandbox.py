@@ -23,7 +23,7 @@ from penstock.engine.addresses import Addresses, NoAddressLeft
 from penstock.engine.downward import Facts
 from penstock.engine.network import Network, NetworkError
 from penstock.engine.podspec import Pod
-from penstock.engine.threads import to_its_end
+from penstock.engine.threads import finished, to_its_end
 from penstock.engine.volumes import prepared
 from penstock.engine.volumes.prepared import Prepared
 from penstock.engine.volumes.sources import MissingReference, Sources, VolumeError
@@ -98,7 +98,7 @@ class Sandbox:
         try:
             self._claim_address(pod)
             if not self._on_host:
-                await self._network.attach(self._uid, IPv4Address(self.address))
+                await finished(self._network.attach(self._uid, IPv4Address(self.address)))
             self.volumes = await to_its_end(
                 prepared.prepare, pod, self.directory, self._sources, self._claims, facts=self.facts(pod)
             )
