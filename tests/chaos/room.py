@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -86,13 +87,19 @@ def room(*, workers: int = 2) -> Iterator[Room]:
                 _with_ledger(body["spec"], it.ledger.parent)
         (it.place / "cluster.yaml").write_text(yaml.safe_dump_all(objects))
         try:
-            it.penstock("up", "--detach", "--file", str(it.place / "cluster.yaml"))
+            it.penstock("up", "--detach", "--file", str(it.place / "cluster.yaml"), *_free_ports())
             yield it
         except BaseException:
             print("the last of its log:", *process.log_path(it.layout).read_text().splitlines()[-80:], sep="\n")
             raise
         finally:
             it.penstock("down", "--purge", "--yes")
+
+
+def _free_ports() -> list[str]:
+    """Words for ports that nobody has: other clusters of this machine have the usual ones."""
+    with socket.create_server(("127.0.0.1", 0)) as ssh, socket.create_server(("127.0.0.1", 0)) as rest:
+        return ["--ssh-port", str(ssh.getsockname()[1]), "--rest-port", str(rest.getsockname()[1])]
 
 
 def _with_ledger(spec: dict[str, dict[str, object]], directory: Path) -> None:

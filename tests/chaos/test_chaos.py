@@ -27,9 +27,6 @@ SEED = int(os.environ.get("PENSTOCK_CHAOS_SEED") or random.SystemRandom().randra
 _SETTLE = 150.0
 """Seconds until all is as before: the longest back-off of a container that was killed again and again is a minute."""
 
-_BENEFIT_OF_DOUBT = 22.0
-"""Seconds: Slurm's BatchStartTimeout and MessageTimeout, and one each for starting slurmd and for rounding."""
-
 
 def test_kill_anything_again_and_again_under_a_stream_of_jobs() -> None:
     """Each accepted job runs once, or Slurm says that its node was lost; what is left is what was there before."""
@@ -44,7 +41,8 @@ def test_kill_anything_again_and_again_under_a_stream_of_jobs() -> None:
         )
         say(f"{len(kills)} kills; jobs: {dict(verdict.counts)}")
         assert verdict.wrongs == []
-        assert verdict.counts["ran once"] > len(stream.submissions) // 3, stream.refusals
+        # If hardly anything ran, hardly anything was shown.
+        assert verdict.counts["ran once"] >= KILLS // 5, stream.refusals
         assert traces.superfluous(it.layout) == []
     assert traces.of(it.layout) == []
     assert traces.links_of_machine() == links
@@ -68,7 +66,7 @@ async def chaos(it: Room, stream: Stream, ends: list[float]) -> list[victims.Kil
                 ends.append(killed.at)  # one that lives too shortly to be watched
             if killed.what == "supervise":
                 await _taken_up_again(it)
-            await asyncio.sleep(shot.pause)
+            await (recovered(it, stream, killed.at) if shot.pause is None else asyncio.sleep(shot.pause))
         stream.stopping.set()
         await streaming
         watching.cancel()
@@ -83,29 +81,33 @@ async def _taken_up_again(it: Room) -> None:
     it.look_after()
 
 
+async def recovered(it: Room, stream: Stream, since: float) -> None:
+    """Wait until a job that was accepted after a time has run to its end: how long that takes the machine decides."""
+    try:
+        async with asyncio.timeout(_SETTLE):
+            while not {one.name for one in stream.submissions if one.number and one.at > since} & ended(it):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        told = [await _unsettled(it), *stream.refusals[-4:]]
+        raise AssertionError(f"no job has run for {_SETTLE:.0f} s: {told}") from None
+
+
+def ended(it: Room) -> set[str]:
+    """The names of jobs that have run to an end."""
+    text = it.ledger.read_text() if it.ledger.exists() else ""
+    return {line.name for line in judgement.lines(text) if line.what == "ended"}
+
+
 async def settled(it: Room) -> dict[str, str]:
     """Wait until everything is ready and every job is over; what Slurm says of the jobs, by name."""
     last = ""
     try:
         async with asyncio.timeout(_SETTLE):
-            await asyncio.sleep(_BENEFIT_OF_DOUBT)
-            ask_for_jobs(it)
             while last := await _unsettled(it):  # noqa: ASYNC110 - Slurm tells nobody of its changes
                 await asyncio.sleep(0.5)
     except TimeoutError:
         raise AssertionError(f"not settled after {_SETTLE:.0f} s: {last}") from None
     return await states(it)
-
-
-def ask_for_jobs(it: Room) -> None:
-    """Have every slurmd say once more which jobs it runs.
-
-    Slurm gives a batch job that started in the last 20 s the benefit of doubt when a node comes back without it, and
-    asks for jobs again only with every 20th ping: until then, half an hour, it calls a job RUNNING that is dead.
-    """
-    for _, _, first in victims.containers(it.layout, "slurmd"):
-        if slurmd := victims.below(first):
-            processes.send(slurmd, signal.SIGHUP)
 
 
 async def _unsettled(it: Room) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .judgement import MEMORY, Line, judge, lines
+from .judgement import LATE, MEMORY, Line, judge, lines
 from .stream import Submission
 
 ASKED = 100.0
 
 
-def wrongs(began: int, ended: int, state: str, *, answered: bool = True, end: float | None = None) -> list[str]:
-    ran = [Line("a", "7", 0, ASKED + 1, "began")] * began + [Line("a", "7", 0, ASKED + 2, "ended")] * ended
+def wrongs(began: int, ended: int, state: str, *, answered: bool = True, ends: Sequence[float] = ()) -> list[str]:
+    """Each run begins 20 seconds after the one before, the first after one second, and lasts a second."""
+    ran = [Line("a", "7", 0, ASKED + 1 + 20 * run, "began") for run in range(began)]
+    ran += [Line("a", "7", 0, ASKED + 2 + 20 * run, "ended") for run in range(ended)]
     asked = [Submission("a", ASKED, "7" if answered else "")]
-    return judge(asked, ran, {"a": state}, ends_of_slurmctld=[] if end is None else [end]).wrongs
+    return judge(asked, ran, {"a": state}, ends_of_slurmctld=ends).wrongs
 
 
 def test_a_job_that_ran_once_is_well() -> None:
@@ -37,11 +41,21 @@ def test_an_accepted_job_that_never_ran_is_wrong() -> None:
 
 
 def test_what_slurmctld_forgot_ends_with_its_memory() -> None:
-    """A second run is forgiven only next to a kill of slurmctld, a third never."""
-    assert wrongs(2, 2, "COMPLETED", end=ASKED + 2) == []
-    assert wrongs(2, 2, "COMPLETED", end=ASKED + 2 + MEMORY + 1) != []
-    assert wrongs(2, 2, "COMPLETED", end=ASKED - 1) != []
-    assert wrongs(3, 3, "COMPLETED", end=ASKED + 2) != []
+    """A second run is forgiven only next to a kill of slurmctld, which comes a moment before it is told of at most."""
+    assert wrongs(2, 2, "COMPLETED", ends=[ASKED + 2]) == []
+    assert wrongs(2, 2, "COMPLETED", ends=[ASKED + 1 - LATE]) == []
+    assert wrongs(2, 2, "COMPLETED", ends=[ASKED + 2 + MEMORY + 1]) != []
+    assert wrongs(2, 2, "COMPLETED", ends=[ASKED + 1 - LATE - 1]) != []
+    assert wrongs(0, 0, "unknown", ends=[ASKED + MEMORY]) == []
+    assert wrongs(0, 0, "unknown", ends=[ASKED + MEMORY + 1]) != []
+
+
+def test_each_run_after_the_first_needs_a_kill_of_its_own() -> None:
+    """One crash makes one run too many; a kill that comes after the last run explains none."""
+    assert wrongs(3, 3, "COMPLETED", ends=[ASKED + 2, ASKED + 22]) == []
+    assert wrongs(3, 3, "COMPLETED", ends=[ASKED + 2]) != []
+    assert wrongs(3, 3, "COMPLETED", ends=[ASKED + 2, ASKED + 2.5]) != []
+    assert wrongs(2, 2, "COMPLETED", ends=[ASKED + 22]) != []
 
 
 def test_a_job_that_nobody_submitted_is_wrong() -> None:

@@ -32,7 +32,8 @@ class Shot:
     container: str
     choice: float
     """Which of several, between 0 and 1."""
-    pause: float
+    pause: float | None
+    """Seconds; None: until a job has been accepted and has run since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,12 @@ class Kill:
 
 
 def schedule(seed: int, count: int) -> list[Shot]:
-    """The same for the same seed. Bursts, and pauses in which things recover half or wholly."""
+    """The same for the same seed. Bursts, pauses in which things recover half, and some in which all works again."""
     chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
     found = []
     for _ in range(count):
         what = chance.choices(["serve", "supervise", "conmon", "first", "daemon"], [18, 4, 26, 26, 26])[0]
-        pause = chance.choices([0.05, chance.uniform(0.3, 1.5), chance.uniform(2, 4)], [25, 45, 30])[0]
+        pause = chance.choices([0.05, chance.uniform(0.3, 1.5), None], [25, 45, 30])[0]
         found.append(Shot(what, chance.choice(CONTAINERS), chance.random(), pause))
     return found
 

@@ -15,7 +15,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         self._now = 1000.0
-        super().__init__(_JumpingSelector(self.pause))
+        super().__init__(self.selector())
+
+    def selector(self) -> selectors.BaseSelector:
+        """What lets time pass."""
+        return _JumpingSelector(self.pause)
 
     def time(self) -> float:
         """Virtual seconds."""

@@ -49,6 +49,18 @@ def test_paths_that_are_too_long_for_the_kernel_are_said(place: Path) -> None:
     assert problem.value.errno == errno.E2BIG
 
 
+def test_one_look_tells_whether_something_is_mounted_right_there(place: Path) -> None:
+    """Also a directory of the same file system; not what is inside of a mount, nor what is not there."""
+    source, bound, memory = place / "source", place / "bound", place / "memory"
+    made(source / "inside", bound, memory)
+    assert not mounts.is_mounted(bound)
+    mounts.bind(source, bound)
+    mounts.tmpfs(memory)
+    (place / "link").symlink_to(bound)
+    assert [mounts.is_mounted(one) for one in (bound, memory, place / "link", Path("/"))] == [True] * 4
+    assert [mounts.is_mounted(one) for one in (source, bound / "inside", place / "nowhere")] == [False] * 3
+
+
 def test_a_bind_may_be_for_reading_only(place: Path) -> None:
     source, one, two = place / "source", place / "one", place / "two"
     made(source, one, two)

@@ -16,6 +16,7 @@ import pytest
 
 from penstock.engine.iproute import Ip, IpFailed
 from penstock.engine.network import NAMESPACES, Network, NetworkError
+from penstock.engine.rtnetlink import Change, Refused, Wire, up
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces are root's")
 
@@ -219,11 +220,24 @@ class Died(BaseException):
 
 
 class Dying(Ip):
-    """An `ip` that is killed after so many commands."""
+    """An `ip` that is killed after so many commands; with it goes who talks with the kernel itself."""
 
     def __init__(self, commands: int) -> None:
         super().__init__()
         self.left = commands
+
+    def wire(self, namespace: Path) -> Wire:
+        """To the kernel, as long as it lives."""
+        dying = self
+
+        class Until(Wire):
+            def send(self, changes: Sequence[Change]) -> None:
+                lived, dying.left = changes[: max(dying.left, 0)], dying.left - len(changes)
+                super().send(lived)
+                if dying.left < 0:
+                    raise Died
+
+        return Until(namespace)
 
     async def batch(self, commands: Sequence[str], *, inside: str = "") -> None:
         """Run those that it lives for."""
@@ -246,9 +260,9 @@ def test_whenever_the_engine_dies_the_next_one_makes_it_whole(network: Network) 
     """At every command of fabric, attach and detach; the network works afterwards, and all of it goes."""
     points = 0
     while True:
-        dying = Network(CLUSTER, ip=Dying(points))
+        killed = Dying(points)
         try:
-            asyncio.run(_life(dying))
+            asyncio.run(_life(Network(CLUSTER, ip=killed, wire=killed.wire)))
         except Died:
             points += 1
         else:
@@ -344,6 +358,12 @@ def test_what_ip_refuses_is_told_in_its_words_with_the_command(network: Network)
     asyncio.run(network.ensure_fabric())
     with pytest.raises(IpFailed, match=r'^`ip link set nobody up`: Cannot find device "nobody"$'):
         asyncio.run(Ip().batch(["link set lo up", "link set nobody up", "link set lo up"], inside=network.name))
+
+
+def test_what_the_kernel_refuses_is_told_with_the_command(network: Network) -> None:
+    asyncio.run(_begun(network))
+    with Wire(network.fabric) as wire, pytest.raises(Refused, match=r"^`ip link set nobody up`: No such device$"):
+        wire.send([up("lo"), up("nobody"), up("br0")])
 
 
 def test_only_what_is_not_there_may_fail_to_be_removed(network: Network) -> None:

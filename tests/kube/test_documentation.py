@@ -36,6 +36,9 @@ def test_the_operators_page_from_top_to_bottom(tmp_path: Path) -> None:
     assert code == 0, said
     assert "\napply StatefulSet slurm/slurm-controller" in said
     assert re.search(r"slurm-worker-compute +2 +2 +2 +2 ", said)
+    assert re.search(r"2 +[0-9a-f]{10} +\S+ +\d +prefer the other workers +extraConf: Weight=5 \(new\)", said)
+    assert re.search(r"slurm-worker-compute rolled back to revision 1 ", said)
+    assert said.count('nodeset "slurm-worker-compute" successfully rolled out') == 2
     assert "Traceback" not in said
     assert left == ""
 
@@ -44,7 +47,9 @@ def in_a_shell(script: str, home: Path, plane: ControlPlane) -> tuple[int, str]:
     """Run a script as a person would; what it left running ends with it."""
     commands = run(*TOOL, "path").stdout.splitlines()[-1]
     path = f"{Path(sys.executable).parent}:{commands}:{os.environ['PATH']}"
-    env = {"PATH": path, "KUBECONFIG": str(plane.kubeconfig), "HOME": str(home)}
+    # Else `penstock` would mean a cluster of this machine, if one happens to be up.
+    nobody = str(home / "no-clusters")
+    env = {"PATH": path, "KUBECONFIG": str(plane.kubeconfig), "HOME": str(home), "PENSTOCK_RUN": nobody}
     log = home / "said"
     with log.open("w") as said:
         shell = subprocess.Popen(  # noqa: S603 - the page's own commands

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from penstock.slurm import hostlist
 from tests.played.slurmrestd import Fault, Slurmrestd, playing
 
 from .control_plane import ControlPlane
@@ -108,7 +109,8 @@ def progress(node_set: Json) -> str:
 
 def removed(events: Objects) -> set[str]:
     """Workers of which an event tells that they went."""
-    return {one["note"].split(":")[0] for one in events.values() if one["reason"] == "WorkerRemoved"}
+    told = [one["note"].partition(": ")[0] for one in events.values() if one["reason"] == "WorkersRemoved"]
+    return {name for names in told for name in hostlist.expand(names)}
 
 
 def a_slurm_that_is_away(place: Place) -> None:

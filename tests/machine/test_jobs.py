@@ -17,6 +17,11 @@ def test_srun_reaches_every_worker(cluster: Site) -> None:
     assert cluster.run("slurm", "--", "srun", "bash", "-c", "exit 7").code == 7
 
 
+def test_the_job_by_which_up_proves_the_start_cannot_stay_for_ever(cluster: Site) -> None:
+    """It is srun's, and `penstock up` may be killed: without a limit nobody would ever end it."""
+    assert cluster.slurm("sacct", "-XnP", "--jobs=1", "--format=JobName,TimelimitRaw") == "hostname|1\n"
+
+
 def test_a_batch_job_writes_its_output_where_it_runs_and_is_accounted_for(cluster: Site) -> None:
     script = "#!/bin/bash\nsrun hostname\necho by $SLURM_JOB_USER on $(nproc) processors\n"
     said = cluster.says("slurm", "--", "sbatch", "--parsable", "--chdir=/tmp", "--output=%j.out", stdin=script)

@@ -44,13 +44,7 @@ class Case:
         return (self.scaled if number else self.deleted) == "Retain"
 
 
-SCALED = [
-    "Retain",
-    pytest.param("Delete", marks=pytest.mark.skip(reason="the operator does not remove claims at scale-in yet (ST-3)")),
-]
-
-
-@pytest.mark.parametrize("scaled", SCALED)
+@pytest.mark.parametrize("scaled", ["Retain", "Delete"])
 def test_claims_are_kept_and_removed_as_nodesets_say(cluster: Site, scaled: str) -> None:
     """One worker leaves by scale-in, the other one with its NodeSet (ST-1, ST-3)."""
     cases = [Case("Retain", scaled), Case("Delete", scaled)]

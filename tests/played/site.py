@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from penstock.slurm.rest.client import SlurmRest
 from penstock.slurm.rest.errors import SlurmUnreachable
+from penstock.slurm.rest.jobs import KILL
 from penstock.slurm.rest.transport import Reply, Transport
 from penstock.slurm.tokens import sign
 
@@ -68,10 +69,10 @@ class Asking:
         await self.until(responds)
         return set((await self.rest.node(name)).state) - {"DYNAMIC_NORM"}
 
-    async def submit(self, node: str, *, hold: bool = False) -> int:
+    async def submit(self, node: str, *, hold: bool = False, **more: object) -> int:
         """Let a job run on a node, and wait until it does; or hold it, and wait for nothing."""
         job = {"name": "j", "partition": "compute", "script": "#!/bin/sh\nsleep 60\n", "required_nodes": [node]}
-        body = {"job": job | {"hold": hold, "current_working_directory": "/tmp", "environment": ["PATH=/bin"]}}
+        body = {"job": job | {"hold": hold, "current_working_directory": "/tmp", "environment": ["PATH=/bin"]} | more}
         reply = await self._send("POST", "job/submit", json.dumps(body).encode())
         if hold:
             return int(json.loads(reply.body)["job_id"])
@@ -81,6 +82,16 @@ class Asking:
 
         await self.until(runs)
         return int(json.loads(reply.body)["job_id"])
+
+    async def cancel(self, *nodes: str) -> None:
+        """End what runs on nodes, and wait until nothing does."""
+        await self.rest.signal_jobs(nodes, KILL)
+        for name in nodes:
+
+            async def rests(name: str = name) -> bool:
+                return not (await self.rest.node(name)).condition.busy
+
+            await self.until(rests)
 
     async def status(self, path: str) -> int:
         """The bare status of the answer to a question."""

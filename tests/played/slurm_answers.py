@@ -6,7 +6,7 @@ when it is asked for after a change: a bench that polls must not measure the pla
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -100,11 +100,19 @@ class Writer:
 
     def problem(self, version: str, why: Refusal, description: str, source: str, status: int = 0) -> Answer:
         """An answer with an error."""
-        error = {"description": description, "error_number": why.number, "error": why.words, "source": source}
-        body = _pretty({"errors": [error], "warnings": [], "meta": self._meta(version)})
+        return self.problems(version, {description: why}, source, status)
+
+    def problems(self, version: str, faults: Mapping[str, Refusal], source: str, status: int = 0) -> Answer:
+        """An answer with errors, by their descriptions."""
+        errors = [
+            {"description": words, "error_number": why.number, "error": why.words, "source": source}
+            for words, why in faults.items()
+        ]
+        body = _pretty({"errors": errors, "warnings": [], "meta": self._meta(version)})
+        first = next(iter(faults.values()))
         known = {DENIED.number: 511, AWAY.number: 502}
         refused = 422 if self.model.release is Release.R26_05 else 500
-        return Answer(status or known.get(why.number, refused), body, words=why.words.encode())
+        return Answer(status or known.get(first.number, refused), body, words=first.words.encode())
 
     def _refresh(self) -> None:
         for name in self.model.fresh:
@@ -162,6 +170,9 @@ def _job(job: Job) -> dict[str, object]:
     reason, description = job.held or ("None", "")
     return {
         "job_id": job.number,
+        "partition": job.partition,
+        "admin_comment": job.comment,
+        "requeue": job.requeues,
         "job_state": [job.state],
         "state_reason": reason,
         "state_description": description,
@@ -187,6 +198,8 @@ def _node(node: Node) -> dict[str, object]:
         "reason_changed_at": _number(node.reason_at),
         "comment": node.comment,
         "extra": node.extra,
+        "topology": node.topology,
+        "reservation": node.reservation,
     }
     return _BESIDES | told
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from penstock.slurm import hostlist
 from penstock.slurm.nodestate import Base, Flag
 
+from . import slurm_jobs, slurm_reservations
 from .slurm_answers import DENIED, NO_TOKEN, NOT_FOUND, NOT_MODIFIED, Answer, Writer
 from .slurm_model import NO_SUCH_JOB, Model, Refusal, Release
 from .wire import Request
@@ -51,6 +52,8 @@ class Desk:
 
     def _look(self, request: Request, version: str, path: str) -> Answer:
         place, _, name = path.partition("/")
+        if self.model.reservations:
+            slurm_reservations.tick(self.model)
         if request.method in {"POST", "DELETE"} and (path == "nodes" or (place == "node" and name)):
             return self._ordered(request, version, name)
         if request.method == "POST" and path == "job/submit":
@@ -59,6 +62,8 @@ class Desk:
             return self._job(request, version, int(name))
         if request.method == "GET" and place == "node" and name:
             return self.writer.node(version, name)
+        if place == "reservation" or (request.method, path) in {("DELETE", "jobs"), ("POST", "jobs/requeue")}:
+            return self._about_many(request, version, path)
         questions: dict[str, Callable[[], Answer]] = {
             "ping": lambda: self.writer.ping(version),
             "nodes": lambda: self._nodes(version, int(request.query.get("update_time", 0))),
@@ -67,6 +72,12 @@ class Desk:
             "reconfigure": lambda: self._reconfigured(version),
         }
         return questions[path]() if request.method == "GET" and path in questions else NOT_FOUND
+
+    def _about_many(self, request: Request, version: str, path: str) -> Answer:
+        wanted, (place, _, name) = json.loads(request.body or b"{}"), path.partition("/")
+        if place == "reservation":
+            return slurm_reservations.answer(self.writer, version, request.method, name, wanted)
+        return slurm_jobs.answer(self.writer, version, path, wanted)
 
     def _nodes(self, version: str, since: int) -> Answer:
         # Slurm's own comparison: what changed in the second of an answer, or in the one before, comes again.
@@ -85,16 +96,21 @@ class Desk:
     def _submitted(self, request: Request, version: str) -> Answer:
         """Run a job at once and without end, on the nodes that it names, or hold it."""
         number, wanted = max(self.model.jobs, default=0) + 1, json.loads(request.body)["job"]
-        begin = self.model.hold_job if wanted.get("hold") else self.model.start_job
-        begin(number, *wanted["required_nodes"])
+        if wanted.get("hold"):
+            self.model.hold_job(number, *wanted["required_nodes"])
+        else:
+            self.model.start_job(number, *wanted["required_nodes"], requeues=wanted.get("requeue", True))
         return self.writer.good(version, job_id=number, step_id="batch", job_submit_user_msg="")
 
     def _job(self, request: Request, version: str, number: int) -> Answer:
         if request.method == "GET":
             return self.writer.job(version, number)
         try:
-            if json.loads(request.body) == {"hold": False}:
+            wanted = json.loads(request.body)
+            if wanted == {"hold": False}:
                 self.model.release_job(number)
+            if "admin_comment" in wanted:
+                slurm_jobs.comment(self.model, number, wanted["admin_comment"])
         except Refusal as refusal:
             status = 404 if refusal is NO_SUCH_JOB else 0
             return self.writer.problem(version, refusal, "Job update requested failed", "slurm_update_job2()", status)
@@ -109,7 +125,7 @@ class Desk:
             return self.writer.problem(version, why, f'Unknown flag "{unknown[0]}"', "#/state[0]/", 500)
         try:
             if deletes:
-                self.model.forget(name)
+                self.model.forget(*hostlist.expand(name))
             else:
                 self.model.order(hostlist.expand(named) if named != "(null)" else (), wanted)
         except Refusal as refusal:

@@ -36,6 +36,8 @@ INVALID_NAME = Refusal(2018, "Invalid node name specified")
 BUSY = Refusal(2016, "Requested nodes are busy")
 NO_SUCH_JOB = Refusal(2017, "Invalid job id specified")
 JOB_OVER = Refusal(2084, "Job has already finished")
+NOT_DYNAMIC = Refusal(2028, "Invalid node state specified")
+NO_TOPOLOGY = Refusal(2178, "Requested topology configuration is not available")
 FEATURES_IN_USE = Refusal(2031, "Active features not subset of available features")
 _INVALID_TRANSITION = {
     Release.R26_05: Refusal(2180, "Invalid node state transition"),
@@ -57,6 +59,8 @@ class Node:
     features: tuple[str, ...] = ("compute",)
     active_features: tuple[str, ...] = ("compute",)
     partitions: tuple[str, ...] = ("compute",)
+    topology: str = ""
+    reservation: str = ""
 
     def having(self, *, base: str = "", add: str = "", without: Iterable[str] = ()) -> tuple[str, ...]:
         """The words of its state with another base, one flag more, or without some."""
@@ -77,6 +81,8 @@ class Changes(TypedDict, total=False):
     features: tuple[str, ...]
     active_features: tuple[str, ...]
     partitions: tuple[str, ...]
+    topology: str
+    reservation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,27 @@ class Job:
     """The reason of a hold, and what slurmctld writes over it."""
     tried: int = 0
     """When the scheduler last tried to start it."""
+    partition: str = "compute"
+    requeues: bool = True
+    comment: str = ""
+    """What an administrator wrote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """Nodes that are kept for somebody, for a time."""
+
+    name: str
+    nodes: tuple[str, ...]
+    start: int
+    minutes: int
+    flags: tuple[str, ...]
+    users: tuple[str, ...]
+
+    @property
+    def end(self) -> int:
+        """When it is over."""
+        return self.start + self.minutes * 60
 
 
 @dataclass(slots=True)
@@ -99,7 +126,10 @@ class Model:
     nodes: dict[str, Node] = field(default_factory=dict)
     """To be read; `change`, `add` and `forget` write."""
     jobs: dict[int, Job] = field(default_factory=dict)
+    reservations: dict[str, Reservation] = field(default_factory=dict)
     release: Release = Release.R26_05
+    topologies: frozenset[str] = frozenset({"default"})
+    """Those that slurmctld knows; without a topology.yaml it is this one."""
     reconfigured: int = 0
     clock: Callable[[], float] = time.time
     wakes_slowly: bool = False
@@ -120,19 +150,29 @@ class Model:
         """Make a node so, as if it had come about inside Slurm."""
         self._put(replace(self.nodes[name], **fields))
 
-    def forget(self, name: str) -> None:
-        """Delete a node, as an order does; refused while jobs run on it."""
-        if name not in self.nodes:
-            raise INVALID_NAME
-        if any(name in job.nodes and job.state == "RUNNING" for job in self.jobs.values()):
-            raise BUSY
-        del self.nodes[name]
-        self._touch(name)
-        self.partitions_updated = self.updated
+    def forget(self, *names: str) -> None:
+        """Delete nodes, as an order does: all that can be; the first that cannot is the answer."""
+        refused = {name: why for name in names if (why := self._stays(self.nodes.get(name))) is not None}
+        for name in names:
+            if name not in refused:
+                del self.nodes[name]
+                self._touch(name)
+                self.partitions_updated = self.updated
+        for why in refused.values():
+            raise why
 
-    def start_job(self, number: int, *names: str, whole: bool = True) -> None:
+    def _stays(self, node: Node | None) -> Refusal | None:
+        if node is None:
+            return INVALID_NAME
+        if Flag.DYNAMIC_NORM not in node.state:
+            return NOT_DYNAMIC
+        runs = any(node.name in job.nodes and job.state == "RUNNING" for job in self.jobs.values())
+        return BUSY if runs or node.reservation else None
+
+    def start_job(self, number: int, *names: str, whole: bool = True, requeues: bool = True) -> None:
         """Run a job on nodes, on all of each or on a part."""
-        self.jobs[number] = Job(number, names, tried=int(self.clock()))
+        before = self.jobs.get(number, Job(number, names, requeues=requeues))
+        self.jobs[number] = replace(before, nodes=names, state="RUNNING", held=None, tried=int(self.clock()))
         for name in names:
             self.change(name, state=self.nodes[name].having(base="ALLOCATED" if whole else "MIXED"))
 
@@ -189,17 +229,24 @@ class Model:
             plain["comment"] = wanted["comment"]
         if "extra" in wanted:
             plain["extra"] = wanted["extra"]
-        if "features" in wanted:
+        if wanted.get("features"):
             plain["features"] = plain["active_features"] = tuple(wanted["features"])
-        if "features_act" in wanted:
+        if "topology_str" in wanted and self.release is Release.R26_05:
+            plain["topology"] = self._known_topology(wanted["topology_str"])
+        if wanted.get("features_act"):
             plain["active_features"] = tuple(wanted["features_act"])
-        elif "features" in wanted and not set(node.active_features) <= set(wanted["features"]):
+        elif wanted.get("features") and not set(node.active_features) <= set(wanted["features"]):
             raise FEATURES_IN_USE
         node = self._with_reason(replace(node, **plain), wanted.get("reason"))
         words = wanted.get("state") or []
         if len(words) > 1:
             raise _INVALID_TRANSITION[self.release]
         return self._moved(node, words[0], wanted.get("reason")) if words else node
+
+    def _known_topology(self, text: str) -> str:
+        if text and any(part.partition(":")[0] not in self.topologies for part in text.split(",")):
+            raise NO_TOPOLOGY
+        return text
 
     def _with_reason(self, node: Node, reason: str | None) -> Node:
         # 26.05 keeps a reason only where there is something to explain.

@@ -150,6 +150,33 @@ def test_comment_mark_and_features_are_kept(site: Site) -> None:
     assert site.ask(changed) == ("hello", "ours", ("compute", "a"), ("compute", "a"))
 
 
+def test_an_empty_list_of_features_changes_nothing(site: Site) -> None:
+    async def changed(asking: Asking) -> tuple[object, ...]:
+        await asking.rest.update_nodes(["w2"], features=[], features_act=[])
+        node = await asking.rest.node("w2")
+        return node.features, node.active_features
+
+    assert site.ask(changed) == (("compute",), ("compute",))
+
+
+def test_a_topology_is_told_to_who_knows_it(site: Site) -> None:
+    """24.11 takes whatever it is told, and does nothing."""
+    speaks = site.version != "v0.0.42"
+
+    async def told(asking: Asking) -> list[str]:
+        found = []
+        for words in ("default:s1", "nowhere:s1", ""):
+            try:
+                await asking.rest.update_nodes(["w1", "w2"], topology_str=words)
+            except SlurmRefused as refusal:
+                found.append(str(refusal).rpartition(": ")[2])
+            found.append((await asking.rest.node("w2")).topology)
+        return found
+
+    refused = "Requested topology configuration is not available"
+    assert site.ask(told) == (["default:s1", refused, "default:s1", ""] if speaks else ["", "", ""])
+
+
 def test_one_unknown_name_changes_no_node_at_all(site: Site) -> None:
     async def attempt(asking: Asking) -> set[str]:
         with pytest.raises(SlurmNotFound, match="Invalid node name"):

@@ -76,14 +76,24 @@ class CrashingCluster:
         until(lambda: self.runs(number) == ["run"], "the job runs")
         slurmd = self.slurm("pgrep", "-x", "slurmd").split()
         self.root("kill", "-STOP", *slurmd)
-        self._kill()
-        self.root("chown", "slurm:slurm", STATE)
-        self.root("rm", CLOSED)
-        until(lambda: "is UP" in self.slurm("scontrol", "ping"), "slurmctld is back")
+        self.crash()
         self.submit(script="true")  # without a new job nobody looks at the queue for half a minute
         until(lambda: self._state(number) == "RUNNING", "the job is started again")
         self.root("kill", "-CONT", *slurmd)
         return number
+
+    def crash(self) -> None:
+        """Kill slurmctld; when this returns, it is back with what it had saved."""
+        self._kill()
+        self.root("chown", "slurm:slurm", STATE)
+        self.root("rm", CLOSED)
+        until(lambda: "is UP" in self.slurm("scontrol", "ping"), "slurmctld is back")
+
+    def save(self) -> None:
+        """Have all that has happened so far on the disk when this returns."""
+        mark = f"job-{time.monotonic_ns()}"
+        self.submit("-H", "-J", mark, script="true")
+        until(lambda: self._saved(mark, "job_state"), "all is saved")
 
     def _token(self) -> str:
         now = int(time.time())
@@ -113,16 +123,16 @@ def until(holds: Callable[[], object], what: str) -> None:
 
 
 @contextmanager
-def crashing_cluster(root: Path, *, nodes: int = 2) -> Iterator[CrashingCluster]:
-    """Run a cluster until the end of the block."""
-    with mini_cluster(root, nodes=nodes, adapt=_supervised) as mini:
+def crashing_cluster(root: Path, *, nodes: int = 2, conf: str = "") -> Iterator[CrashingCluster]:
+    """Run a cluster until the end of the block; `conf` are more lines of its slurm.conf."""
+    with mini_cluster(root, nodes=nodes, adapt=lambda wanted: _supervised(wanted, conf)) as mini:
         cluster = CrashingCluster(mini, Pod(Place(mini.place, {}), child(mini.unshare), -1))
         until(lambda: cluster.nodes() == {f"{name}=idle" for name in mini.nodes}, "idle nodes")
         yield cluster
 
 
-def _supervised(wanted: dict[str, Any]) -> dict[str, Any]:
-    conf = CONF.replace("batch_sched_delay=0", "batch_sched_delay=0,sched_interval=1")
+def _supervised(wanted: dict[str, Any], more: str) -> dict[str, Any]:
+    conf = CONF.replace("batch_sched_delay=0", "batch_sched_delay=0,sched_interval=1") + more
     # A job that was put back into the queue waits until its credential has expired: else for two minutes.
     conf = conf.replace("use_client_ids", "use_client_ids,cred_expire=5")
     files = wanted["files"] | {"/etc/slurm/slurm.conf": file(conf.encode(), mode=0o644)}

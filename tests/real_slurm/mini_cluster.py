@@ -34,6 +34,7 @@ SlurmdSpoolDir=/var/spool/slurmd-%n
 SlurmdPidFile=/run/slurmd-%n.pid
 SlurmdParameters=config_overrides
 ReturnToService=2
+KillWait=2
 SchedulerParameters=batch_sched_delay=0
 NodeSet=compute Feature=compute
 PartitionName=compute Nodes=compute Default=YES

@@ -13,9 +13,10 @@ from .slurm_parser import SlurmParser
 
 CGROUP = {"cgroup.conf": "CgroupPlugin=disabled\n"}
 EXTRA = "NodeSet=extra Feature=extra\nPartitionName=extra Nodes=extra\n"
+LAST = len(CONF.splitlines())
 PARSED = [  # what Slurm's parser finds: slurmctld never hears of it
     pytest.param("FooBar=1\n", "unrecognized key: FooBar", id="an unknown key"),
-    pytest.param("this is garbage\n", 'file /etc/slurm/slurm.conf line 21: "this is garbage"', id="garbage"),
+    pytest.param("this is garbage\n", f'file /etc/slurm/slurm.conf line {LAST + 1}: "this is garbage"', id="garbage"),
     pytest.param("PartitionName=foo Nodes=compute MaxTime=24h\n", 'Bad value "24h" for MaxTime', id="a wrong time"),
     pytest.param("Include nosuch.conf\n", "cannot stat file /etc/slurm/nosuch.conf", id="a missing include"),
 ]
@@ -148,6 +149,44 @@ def test_a_new_pod_starts_with_the_last_good_one(slurm: SlurmParser, place: Plac
         assert edit(second, files(EXTRA + "TreeWidth=8\n"))[0] is Verdict.LIVE
         assert "PartitionName=extra" in partitions(second)
     assert [path for path in place.last_good.rglob("*") if path.name.endswith(("key", "jwks.json"))] == []
+
+
+def judged(running: Pod) -> bool:
+    """Whether Slurm was asked to read the candidate: it reads a copy, which stays."""
+    return running.run("ls", "-d", "/etc/slurm/.penstock/trial").startswith("/etc/slurm/.penstock/trial\n")
+
+
+def test_what_slurm_has_taken_before_it_need_not_read_again(slurm: SlurmParser, place: Place) -> None:
+    """A cluster that starts again with what it ran last waits for nobody's parser; anything else is read."""
+    place.write(files())
+    for before, changed in ((False, files()), (True, files()), (False, files(EXTRA)), (True, files(EXTRA))):
+        place.write(changed)
+        with pod(slurm.root, place) as running:
+            assert running.report().verdict is Verdict.LIVE
+            assert judged(running) is not before, changed
+
+
+def test_another_slurm_reads_for_itself(slurm: SlurmParser, place: Place) -> None:
+    """A new image may mind what the old one did not."""
+    place.write(files())
+    with pod(slurm.root, place) as first:
+        assert first.report().verdict is Verdict.LIVE
+    noted = place.last_good / "read"
+    name, *programs = noted.read_text().split(" ")
+    assert name == fingerprint(files())
+    noted.write_text(" ".join([name, str(int(programs[0]) + 1), *programs[1:]]))
+    with pod(slurm.root, place) as second:
+        assert second.report().verdict is Verdict.LIVE
+        assert judged(second)
+
+
+def test_what_includes_other_files_is_read_every_time(slurm: SlurmParser, place: Place) -> None:
+    """They may lie outside of what is compared, and have changed."""
+    for _ in range(2):
+        place.write(files("Include /etc/slurm/more.conf\n", more_conf=EXTRA))
+        with pod(slurm.root, place) as running:
+            assert running.report().verdict is Verdict.LIVE
+            assert judged(running)
 
 
 def test_a_new_pod_falls_back_from_what_slurmctld_does_not_start_with(slurm: SlurmParser, place: Place) -> None:

@@ -59,10 +59,10 @@ class Scene:
     store: Store
     pod: Pod
 
-    async def told(self, reached: Callable[[dict[str, Json]], bool]) -> dict[str, Json]:
+    async def told(self, reached: Callable[[dict[str, Json]], bool], *, within: float = PATIENCE) -> dict[str, Json]:
         """Wait until the conditions of the Controller are as wished; they, by type."""
         controllers = CUSTOMS["Controller"].reading(Whole)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(within):
             async for event in self.store.watch(controllers, Selection(namespace="slurm"), since=""):
                 conditions = event.object.status.get("conditions", []) if event.object else []
                 by_type = {one["type"]: one for one in conditions}
@@ -158,26 +158,35 @@ def test_a_new_key_is_all_that_slurmctld_knows_in_the_end(slurm: SlurmParser, tm
     play(slurm, tmp_path, story)
 
 
-def play(slurm: SlurmParser, tmp_path: Path, story: Callable[[Scene], Any]) -> None:
-    """Run a story to its end."""
+def play(
+    slurm: SlurmParser,
+    tmp_path: Path,
+    story: Callable[[Scene], Any],
+    *,
+    manifests: str = MANIFESTS,
+    adapt: Callable[[dict[str, Any]], dict[str, Any]] = lambda wanted: wanted,
+) -> None:
+    """Run a story about the cluster of these manifests; `adapt` may change what is on slurmctld's machine."""
     place = new_place(tmp_path)
     (tmp_path / "shared").mkdir()
     os.chown(tmp_path / "shared", RESTD_UID, RESTD_UID)
 
     async def main() -> None:
-        async with operating(slurm, place) as scene:
+        async with operating(slurm, place, manifests, adapt) as scene:
             await story(scene)
 
     asyncio.run(main())
 
 
 @asynccontextmanager
-async def operating(slurm: SlurmParser, place: Place) -> AsyncIterator[Scene]:
+async def operating(
+    slurm: SlurmParser, place: Place, manifests: str, adapt: Callable[[dict[str, Any]], dict[str, Any]]
+) -> AsyncIterator[Scene]:
     """Everything at work: objects applied, kubelet played, slurmctld's pod running, the operator running."""
     guard = GuardLog()
     store = Store(logs=guard)
     resources: dict[str, Resource[Any]] = {"Secret": SECRETS, "Pod": PODS, **CUSTOMS}
-    for body in objects(place):
+    for body in objects(place, manifests):
         await store.create(resources[body["kind"]], body)
     operator = Operator(
         store, Settings(namespaces=("slurm",)), locate=lambda _: f"unix://{place.directory}/shared/rest.socket"
@@ -187,7 +196,7 @@ async def operating(slurm: SlurmParser, place: Place) -> AsyncIterator[Scene]:
         tasks = [group.create_task(one) for one in (operator.run(), kubelet.config(store), kubelet.ring(store))]
         while not place.edits:  # noqa: ASYNC110 - kubelet's first look has no event of its own
             await asyncio.sleep(0.01)
-        with pod(slurm.root, place, adapt=lambda wanted: with_slurmrestd(wanted, place)) as running:
+        with pod(slurm.root, place, adapt=lambda wanted: adapt(with_slurmrestd(wanted, place))) as running:
             guard.open(running.log)
             yield Scene(store, running)
             for task in tasks:
@@ -246,9 +255,9 @@ class GuardLog:
             yield await self._lines.get()
 
 
-def objects(place: Place) -> list[Json]:
+def objects(place: Place, manifests: str) -> list[Json]:
     """The kinds, the keys, and slurmctld's pod as a StatefulSet would have made it."""
-    documents = yaml.safe_load_all(MANIFESTS)
+    documents = yaml.safe_load_all(manifests)
     meta = {"metadata": {"name": "slurm", "namespace": "slurm"}}
     keys = {"kind": "Secret", "metadata": {"name": "keys", "namespace": "slurm"}}
     labels = {"app.kubernetes.io/name": "slurmctld", "app.kubernetes.io/instance": "slurm"}

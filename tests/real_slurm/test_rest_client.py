@@ -129,6 +129,17 @@ def test_one_unknown_name_changes_no_node_at_all(mini: MiniCluster) -> None:
     assert ask(mini, attempt) is False
 
 
+def test_any_number_of_orders_leaves_slurmrestd_with_room_for_more(mini: MiniCluster) -> None:
+    """It takes 124 connections at a time, and answers nobody who comes beyond that."""
+
+    async def orders(rest: SlurmRest) -> str:
+        for number in range(150):
+            await rest.update_nodes(["w2"], comment=str(number))
+        return (await rest.node("w2")).comment
+
+    assert ask(mini, orders) == "149"
+
+
 def test_what_slurm_does_not_know_is_not_found(mini: MiniCluster) -> None:
     """26.05 sends half a second answer behind every error; the first one counts, and the next question works."""
 

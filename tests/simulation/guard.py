@@ -120,7 +120,7 @@ class Guards:
         conf = files.get("slurm.conf", "")
         if self.refuses and self.refuses in conf:
             return f"configuration {fingerprint(files)} refused: simulated: {self.refuses}"
-        self._slurm.partitions = set(re.findall(r"(?m)^PartitionName=(\S+)", conf)) - {"DEFAULT"}
+        self._slurm.configured(_partitions(conf))
         return f"configuration {fingerprint(files)} live: slurmctld runs it"
 
     def _mounted(self, pod: Whole) -> dict[str, str]:
@@ -130,6 +130,11 @@ class Guards:
         for source in volume["projected"]["sources"]:
             files |= _files(self.sight, source.get("configMap"))
         return files
+
+
+def _partitions(conf: str) -> dict[str, str]:
+    found = re.findall(r"(?m)^PartitionName=(\S+)(.*)$", conf)
+    return {name: "DRAIN" if "State=DRAIN" in rest else "UP" for name, rest in found if name != "DEFAULT"}
 
 
 def _files(sight: Sight, source: Json | None) -> dict[str, str]:

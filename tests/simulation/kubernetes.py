@@ -12,15 +12,13 @@ from dataclasses import dataclass
 
 from penstock.api.objects import Json
 from penstock.cluster.errors import Conflict, NotFound
-from penstock.cluster.informer import Informer
 from penstock.cluster.port import Cluster, Preconditions
 from penstock.cluster.resources import Whole
-from penstock.operator.resources import MACHINES, PODS
+from penstock.operator.resources import PODS
 
 from .loop import clock
+from .sight import Sight
 from .workloads import Workloads
-
-WHOLE_PODS = PODS.reading(Whole)
 
 
 @dataclass(slots=True)
@@ -37,7 +35,7 @@ class Delays:
 class Kubernetes:
     """Brings pods to life, and lets them go."""
 
-    def __init__(self, store: Cluster) -> None:
+    def __init__(self, store: Cluster, sight: Sight) -> None:
         self.delays = Delays()
         self.on_ready: list[Callable[[Whole], None]] = []
         self.on_leaving: list[Callable[[Whole], None]] = []
@@ -48,10 +46,10 @@ class Kubernetes:
         """Whether all that a pod mounts is there; it starts only then."""
         self.full = False
         """No machine has room for another pod."""
-        self.pods: Informer[Whole] = Informer(store, WHOLE_PODS)
+        self.pods = sight.views["Pod"]
         self._store = store
-        self._workloads = Workloads(store, self.pods)
-        self._machines: Informer[Whole] = Informer(store, MACHINES.reading(Whole))
+        self._workloads = Workloads(store, sight)
+        self._machines = sight.views["Node"]
         self._lives: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
         self._group: asyncio.TaskGroup | None = None
         self._placed = 0
@@ -62,8 +60,7 @@ class Kubernetes:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             self._group = group
-            for work in (self._machines.run(), self.pods.run(), self._workloads.run()):
-                group.create_task(work)
+            group.create_task(self._workloads.run())
 
     def _pod(self, old: Whole | None, new: Whole | None) -> None:
         if new is None:
@@ -83,6 +80,9 @@ class Kubernetes:
             for pod in self._on(old.metadata.name):
                 _tell(self.on_machine_lost, pod)
             self._group.create_task(self._collect(old.metadata.name))
+        if old is None and new is not None and self._group is not None:
+            for pod in self._on(new.metadata.name):
+                self._group.create_task(self._found_again(pod))
 
     def _on(self, machine: str) -> list[Whole]:
         return [pod for pod in self.pods.all() if pod.spec.get("nodeName") == machine]
@@ -92,6 +92,18 @@ class Kubernetes:
         for pod in self._on(machine):
             if not self._has_kubelet(pod):
                 await self._delete(pod)
+
+    async def _found_again(self, pod: Whole) -> None:
+        """A kubelet begins, and finds a pod of before: it is started anew, or ended as it was told."""
+        with suppress(NotFound):
+            if pod.metadata.deletion_timestamp:
+                await self._end(pod)
+                return
+            await self._ready(pod, "False")
+            await asyncio.sleep(self.delays.start)
+            if self._is_well(pod):
+                await self._ready(pod, "True")
+                _tell(self.on_ready, pod)
 
     def _gone(self, pod: Whole) -> None:
         life, _ = self._lives.pop(pod.metadata.uid)
@@ -150,6 +162,32 @@ class Kubernetes:
             {"type": "Ready", "status": status, "lastTransitionTime": since},
         ]
         await self._tell_status(pod, {"phase": "Running", "conditions": conditions})
+
+    async def flap(self, pod: Whole, seconds: float) -> None:
+        """A pod that is ready is not for a while, though all goes on in it."""
+        with suppress(NotFound):
+            if self._is_well(pod):
+                await self._ready(pod, "False")
+                await asyncio.sleep(seconds)
+            if self._is_well(pod):
+                await self._ready(pod, "True")
+
+    async def fail(self, pod: Whole) -> None:
+        """All that runs in a pod dies; its kubelet says so and does no more about it."""
+        if self._is_well(pod):
+            _tell(self.on_machine_lost, pod)
+            await self._tell_status(pod, {"phase": "Failed", "reason": "Evicted"})
+
+    def _is_well(self, pod: Whole) -> bool:
+        """Whether a pod has begun, has not ended, and nobody has deleted it."""
+        now = self.pods.get(pod.metadata.name, pod.metadata.namespace)
+        return (
+            now is not None
+            and now.metadata.uid == pod.metadata.uid
+            and now.status.get("phase") == "Running"
+            and now.metadata.deletion_timestamp is None
+            and self._has_kubelet(pod)
+        )
 
     async def _end(self, pod: Whole) -> None:
         await self._ready(pod, "False")

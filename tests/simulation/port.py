@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from enum import Enum
+from types import TracebackType
 
 from penstock.cluster.errors import ClusterError, Conflict, Overloaded, Refused, Unreachable
 from penstock.cluster.port import EVERYTHING, Cluster, Event, Selection, T
@@ -27,8 +29,13 @@ class Call:
     verb: str
     resource: str
     at: float
+    who: str = ""
     done: bool = False
     """It came back without an error."""
+
+
+ACTOR: ContextVar[Call | None] = ContextVar("who writes", default=None)
+"""For witnesses of a change: the operator's call that makes it; None when somebody else does."""
 
 
 class Fault(Enum):
@@ -98,31 +105,21 @@ class Port(Wrapper):
         """How often each verb was used on each resource."""
         return Counter((one.verb, one.resource) for one in [*self.calls, *self.watches] if one.at >= since)
 
-    @asynccontextmanager
-    async def _noted(self, verb: Read | Write, resource: str) -> AsyncIterator[None]:
+    def _noted(self, verb: Read | Write, resource: str) -> AbstractAsyncContextManager[None]:
         fault = self.faults.get(len(self.calls))
         fault = self.next_of.pop(verb, fault)
-        call = Call(verb, resource, now())
+        call = Call(verb, resource, now(), self.who)
         self.calls.append(call)
-        if verb in WRITES:
-            self.before_write(verb, resource)
-        await self._travel()
-        if fault is not None and not fault.late:
-            await self._go_wrong(fault)
-        yield
-        if verb in WRITES:
-            self.after_write(verb, resource)
-        await self._travel()
-        if fault is not None and fault.late:
-            await self._go_wrong(fault)
-        call.done = True
+        return _Passage(self, call, fault)
 
-    async def _travel(self) -> None:
+    async def travel(self) -> None:
+        """What a request, an answer or an event goes through."""
         await asyncio.sleep(random.random() * self.latency)  # noqa: S311 - chance, not secrecy
         if self.down:
             raise Unreachable(f"simulated: {self.who} has no network")
 
-    async def _go_wrong(self, fault: Fault) -> None:
+    async def go_wrong(self, fault: Fault) -> None:
+        """Have a call end otherwise."""
         if not fault.crash:
             error = _ERRORS[fault]()
             raise error
@@ -135,13 +132,45 @@ class Port(Wrapper):
     ) -> AsyncGenerator[Event[T], None]:
         """What happens after `since`, as long as the line holds."""
         self.watches.append(Call("watch", resource.name, now()))
-        await self._travel()
+        await self.travel()
         left = self.cut_after() if self.cut_after else -1
         async with aclosing(super().watch(resource, where, since=since)) as events:
             async for event in events:
                 await self.hears.wait()
-                await self._travel()
+                await self.travel()
                 if left == 0:
                     raise Unreachable("simulated: the line broke")
                 left -= 1
                 yield event
+
+
+@dataclass(slots=True)
+class _Passage(AbstractAsyncContextManager[None]):
+    """One call on its way there and back. A class, for there are hundreds in every simulation."""
+
+    port: Port
+    call: Call
+    fault: Fault | None
+    token: Token[Call | None] | None = None
+
+    async def __aenter__(self) -> None:
+        if self.call.verb in WRITES:
+            self.port.before_write(self.call.verb, self.call.resource)
+        await self.port.travel()
+        if self.fault is not None and not self.fault.late:
+            await self.port.go_wrong(self.fault)
+        self.token = ACTOR.set(self.call)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.token is not None:
+            ACTOR.reset(self.token)
+        if error is not None:
+            return
+        if self.call.verb in WRITES:
+            self.port.after_write(self.call.verb, self.call.resource)
+        await self.port.travel()
+        if self.fault is not None and self.fault.late:
+            await self.port.go_wrong(self.fault)
+        self.call.done = True

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from collections.abc import Iterator
 
 from penstock.api.objects import Json
-from penstock.cluster.informer import Informer, Listener
-from penstock.cluster.port import Cluster
+from penstock.cluster.informer import Listener
 from penstock.cluster.resources import Whole
 from penstock.operator.resources import CUSTOMS
 
 from .manifests import NAMESPACE, RESOURCES, Seen, whole
+from .observed import Observed, View
 
 
 class Sight:
-    """Informers of all resources."""
+    """Views of all resources."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._informers: dict[str, Informer[Seen]] = {kind: Informer(cluster, whole(kind)) for kind in RESOURCES}
-
-    async def run(self) -> None:
-        """Look on until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for informer in self._informers.values():
-                group.create_task(informer.run())
+    def __init__(self, store: Observed) -> None:
+        self.views: dict[str, View[Seen]] = {kind: View(store, whole(kind)) for kind in RESOURCES}
 
     def get(self, kind: str, name: str) -> Seen | None:
         """An object."""
-        return self._informers[kind].get(name, NAMESPACE)
+        return self.views[kind].get(name, NAMESPACE)
 
     def __call__(self, kind: str, name: str) -> Seen:
         """An object that is there."""
@@ -39,7 +32,7 @@ class Sight:
 
     def all(self, kind: str) -> list[Seen]:
         """All objects of a kind."""
-        return list(self._informers[kind].all())
+        return list(self.views[kind].all())
 
     def places(self, *without: str) -> set[tuple[str, str]]:
         """Kind and name of all objects that are not about to go."""
@@ -53,7 +46,7 @@ class Sight:
 
     def subscribe(self, kind: str, listener: Listener[Seen]) -> None:
         """Tell of every change of a kind."""
-        self._informers[kind].subscribe(listener)
+        self.views[kind].subscribe(listener)
 
     def secret(self, name: str) -> dict[str, bytes]:
         """The values of a Secret; none when there is none."""

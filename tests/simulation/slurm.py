@@ -15,73 +15,16 @@ from penstock.cluster.resources import Whole
 from penstock.render import labels
 
 from .loop import clock, now
+from .slurm_records import REFUSED, WHOLE, Job, Node, Window
 
 _LAST_WORDS = "slurm-operator: the worker's pod ends"
 _REGISTRATION = 0.3
 """Seconds between a worker's readiness and its registration."""
-
-
-@dataclass(slots=True)
-class Node:
-    """A Slurm node."""
-
-    name: str
-    pod: str
-    """Its worker's uid."""
-    down: bool = False
-    drain: bool = False
-    reason: str = ""
-    by: str = ""
-    """Who gave the reason, and when by Slurm's clock."""
-    at: int = 0
-    extra: str = ""
-    job: int | None = None
-    ending: bool = False
-    """A job that has no place here any more is still being ended."""
-
-    def report(self) -> Json:
-        """The node as slurmrestd shows it."""
-        base = "DOWN" if self.down else "IDLE" if self.job is None else "ALLOCATED"
-        flags = [*(["DRAIN"] if self.drain else []), *(["COMPLETING"] if self.ending else []), "DYNAMIC_NORM"]
-        about = {"reason_set_by_user": self.by, "reason_changed_at": {"set": True, "number": self.at}}
-        return {"name": self.name, "state": [base, *flags], "reason": self.reason, "extra": self.extra, **about}
-
-
-@dataclass(slots=True)
-class Job:
-    """A job: how long it runs, and where."""
-
-    number: int
-    seconds: float
-    node: str = ""
-    began: float = 0.0
-    ended: float | None = None
-    held: tuple[str, str] | None = None
-    """Slurm's reason and description of a hold."""
-    tried: int = 0
-    """When the scheduler last thought of it."""
-    ending: bool = False
-    """It waits, but its first run is still being ended."""
-    too_early: bool = False
-    """Its credential has not expired."""
-
-    @property
-    def state(self) -> list[str]:
-        """Its state as slurmrestd shows it."""
-        base = "COMPLETED" if self.ended is not None else "RUNNING" if self.began else "PENDING"
-        return [base, "COMPLETING"] if self.ending else [base]
-
-    def report(self) -> Json:
-        """The job as slurmrestd shows it."""
-        reason, description = self.held or ("None", "")
-        words = {"state_reason": reason, "state_description": description, "hold": self.held is not None}
-        tried = {"set": True, "number": self.tried}
-        return {"job_id": self.number, "job_state": self.state, "last_sched_evaluation": tried, **words}
-
-
-REFUSED = ("JobHeldUser", "launch failed requeued held")
 _CREDENTIAL = 121.0
 """Seconds before a job that was put back into the queue is tried again."""
+_SAVED_AFTER = 3.0
+"""Seconds until slurmctld has saved what changed."""
+PERSON, OPERATOR, SLURM = "a person", "the operator", "Slurm itself"
 
 
 @dataclass(slots=True)
@@ -93,58 +36,108 @@ class Slurm:
     lost: list[str] = field(default_factory=list)
     """Jobs that died with their worker: there must be none."""
     updated: int = 0
-    partitions: set[str] = field(default_factory=set)
-    """Those that slurmctld runs."""
+    partitions: dict[str, str] = field(default_factory=dict)
+    """Those that slurmctld runs, and their states."""
+    windows: dict[str, Window] = field(default_factory=dict)
+    """Reservations by name."""
+    kept_for: float = 300.0
+    """Seconds for which the record of a job outlives it (MinJobAge)."""
     on_release: Callable[[], object] = lambda: None
     """What happens right after a job was released."""
+    on_change: Callable[[Node, Json, str], None] = lambda _node, _body, _who: None
+    """Told of each change of a node, and whose it is, right before it is made."""
+    on_order: Callable[[Job, str, str], None] = lambda _job, _order, _who: None
+    """Told of each signal to a running job, and of each requeue, and whose it is, right before."""
+    on_forgotten: Callable[[Node], None] = lambda _node: None
+    """Told of each node whose last change slurmctld forgot."""
+    _waiting: list[Job] = field(default_factory=list)
 
-    def submit(self, count: int, seconds: float, *, on: str = "") -> list[Job]:
-        """Queue jobs of one whole node each."""
-        made = [Job(len(self.jobs) + number, seconds, on) for number in range(count)]
+    def submit(
+        self, count: int, seconds: float, *, on: str = "", nodes: int = 1, share: int = WHOLE, partition: str = ""
+    ) -> list[Job]:
+        """Queue jobs, of one whole node each if not told otherwise. A partition that is closed takes none."""
+        if partition and self.partitions.get(partition) != "UP":
+            return []
+        first = len(self.jobs)
+        made = [Job(first + number, seconds, on, nodes, share, partition) for number in range(count)]
         self.jobs += made
+        self._waiting += made
         self._schedule()
         return made
 
     @property
     def running(self) -> list[Job]:
         """Jobs that are on a node."""
-        return [job for job in self.jobs if job.began and job.ended is None]
+        return [job for job in self.jobs if job.runs]
+
+    @property
+    def waiting(self) -> list[Job]:
+        """Jobs that are not."""
+        return self._waiting
+
+    @property
+    def busy(self) -> bool:
+        """Whether there are jobs that have not ended."""
+        return bool(self._waiting) or any(node.jobs or node.ending for node in self.nodes.values())
 
     def ready(self, pod: Whole) -> None:
         """A worker's slurmd answers."""
         if _is_worker(pod):
-            asyncio.get_running_loop().call_later(_REGISTRATION, self._register, _node_name(pod), pod.metadata.uid)
+            asyncio.get_running_loop().call_later(_REGISTRATION, self._register, pod)
 
     def leaving(self, pod: Whole) -> None:
-        """A worker is told to end: its last words take the node down, and whatever ran there."""
-        node = self.nodes.get(_node_name(pod))
-        if not _is_worker(pod) or node is None or node.pod != pod.metadata.uid:
+        """A worker is told to end: its last words take the node down, and whatever ran there. A drain keeps its own."""
+        node = self._node_of(pod)
+        if node is None:
             return
-        if node.job is not None:
-            self.lost.append(f"job {node.job} on {node.name} at {now():.2f} s")
-            self._end(self.jobs[node.job])
-        node.down, node.reason, node.pod = True, _LAST_WORDS, ""
-        self._touch()
+        self.lost += [f"job {number} on {node.name} at {now():.2f} s" for number in node.jobs]
+        self._goes_down(node, node.reason if node.drain and node.reason else _LAST_WORDS)
 
     def machine_lost(self, pod: Whole) -> None:
         """A worker's machine is no more: neither is its slurmd, and what ran there died of that, not of us."""
-        node = self.nodes.get(_node_name(pod))
-        if _is_worker(pod) and node is not None and node.pod == pod.metadata.uid:
-            node.down, node.reason, node.pod = True, "Not responding", ""
-            if node.job is not None:
-                self._end(self.jobs[node.job])
-            self._touch()
+        if (node := self._node_of(pod)) is not None:
+            # Slurm adds to a reason that is there; 24.11 and 26.05 agree.
+            self._goes_down(node, f"{node.reason} : Not responding" if node.reason else "Not responding")
 
-    def change(self, names: list[str], body: Json) -> None:
+    def _node_of(self, pod: Whole) -> Node | None:
+        node = self.nodes.get(node_name(pod)) if _is_worker(pod) else None
+        return node if node is not None and node.pod == pod.metadata.uid else None
+
+    def _goes_down(self, node: Node, reason: str) -> None:
+        node.down, node.reason, node.pod = True, reason, ""
+        for number in list(node.jobs):
+            self._end(self.jobs[number], "NODE_FAIL")
+        self._touch()
+
+    def change(self, names: list[str], body: Json, *, who: str = PERSON) -> None:
         """What an update of nodes does. `KeyError` for a node that Slurm does not know."""
         for node in [self.nodes[name] for name in names]:
+            self.on_change(node, body, who)
+            self._remember(node)
             for word in body.get("state") or []:
                 node.drain = {"DRAIN": True, "UNDRAIN": False}[word]
+                node.whose = who if node.drain else ""
                 if word == "UNDRAIN" and not node.down:
                     node.reason, node.by, node.at = "", "", 0
             if (node.drain or node.down) and "reason" in body:
                 node.reason, node.by, node.at = body["reason"], "slurm", _seconds()
             node.extra = body.get("extra", node.extra)
+        self._touch()
+        self._schedule()
+
+    def _remember(self, node: Node) -> None:
+        if node.unsaved is None or node.unsaved[0] < now() - _SAVED_AFTER:
+            node.unsaved = (now(), node.drained)
+
+    def killed(self) -> None:
+        """Be killed, as slurmctld, and come back without a memory of the last seconds."""
+        for job in self.running:
+            if job.began > now() - _SAVED_AFTER and len(job.nodes) == 1 and not self.nodes[job.node].drain:
+                self.started_twice(job, ends_in=1.0)
+        for node in self.nodes.values():
+            if node.unsaved is not None and node.unsaved[0] > now() - _SAVED_AFTER and node.whose != SLURM:
+                node.drained, node.unsaved = node.unsaved[1], None
+                self.on_forgotten(node)
         self._touch()
         self._schedule()
 
@@ -154,17 +147,24 @@ class Slurm:
         The first run takes a while to end, if it minds no signals.
         """
         node = self.nodes[job.node]
-        node.drain, node.reason, node.by, node.at = True, "Duplicate jobid", "slurm", _seconds()
+        node.drain, node.reason, node.by, node.at, node.whose = True, "Duplicate jobid", "slurm", _seconds(), SLURM
         self.put_back(job, ends_in=ends_in)
 
     def put_back(self, job: Job, *, ends_in: float = 0.0) -> None:
         """Put a job that was refused back into the queue, on hold."""
         node = self.nodes[job.node]
-        job.held, job.tried, job.began = REFUSED, _seconds() - 1, 0.0
-        job.ending, job.too_early, job.node = True, True, ""
-        node.job, node.ending = None, True
+        job.held, job.tried = REFUSED, _seconds() - 1
+        self._requeued(job)
+        job.ending, job.too_early = True, True
+        node.ending = True
         asyncio.get_running_loop().call_later(ends_in, self._first_run_over, job, node)
         self._touch()
+
+    def _requeued(self, job: Job) -> None:
+        for name in job.nodes:
+            self.nodes[name].jobs.pop(job.number, None)
+        job.began, job.node, job.nodes = 0.0, "", ()
+        self._waiting.append(job)
 
     def _first_run_over(self, job: Job, node: Node) -> None:
         job.ending = node.ending = False
@@ -181,40 +181,88 @@ class Slurm:
         self.on_release()
         self._schedule()
 
-    def _register(self, name: str, uid: str) -> None:
+    def cancel(self, number: int) -> None:
+        """End a job."""
+        job = self.jobs[number]
+        if job in self._waiting:
+            self._waiting.remove(job)
+            job.ended, job.end = now(), "CANCELLED"
+        self._end(job, "CANCELLED")
+
+    def requeue(self, number: int) -> None:
+        """End a job's run; it waits for another."""
+        if (job := self.jobs[number]).runs:
+            self._requeued(job)
+            self._touch()
+            self._schedule()
+
+    def _register(self, pod: Whole) -> None:
         """ReturnToService=2: a node that was down works again; a drain stays."""
+        name, uid = node_name(pod), pod.metadata.uid
         node = self.nodes.setdefault(name, Node(name, uid))
-        node.pod, node.down = uid, False
+        node.pod, node.down, node.feature = uid, False, _feature(pod)
         node.reason = node.reason if node.drain else ""
         self._touch()
         self._schedule()
 
     def _schedule(self) -> None:
-        waiting = [job for job in self.jobs if not job.began and not job.held and not job.too_early]
-        for job in waiting:
-            free = (
-                one
+        for job in [one for one in self._waiting if not one.held and not one.too_early]:
+            free = [
+                one.name
                 for one in self.nodes.values()
-                if one.job is None and not one.drain and not one.down and job.node in {"", one.name}
-            )
-            if (node := next(free, None)) is not None:
-                self._begin(job, node)
+                if one.room >= job.share and job.node in {"", one.name} and job.partition in {"", one.feature}
+            ][: job.count]  # fmt: skip
+            if len(free) == job.count:
+                self._begin(job, free)
 
-    def _begin(self, job: Job, node: Node) -> None:
-        job.node, job.began, job.tried, node.job = node.name, now(), _seconds(), job.number
+    def _begin(self, job: Job, names: list[str]) -> None:
+        self._waiting.remove(job)
+        job.node, job.nodes, job.began, job.tried = names[0], tuple(names), now(), _seconds()
+        for name in names:
+            self.nodes[name].jobs[job.number] = job.share
         asyncio.get_running_loop().call_later(job.seconds, self._end_run, job, job.began)
         self._touch()
 
     def _end_run(self, job: Job, began: float) -> None:
         if job.began == began:
-            self._end(job)
+            self._end(job, "COMPLETED")
 
-    def _end(self, job: Job) -> None:
+    def _end(self, job: Job, state: str) -> None:
         if job.ended is None:
-            job.ended = now()
-            self.nodes[job.node].job = None
+            job.ended, job.end = now(), state
+            for name in job.nodes:
+                self.nodes[name].jobs.pop(job.number, None)
             self._touch()
             self._schedule()
+
+    def configured(self, partitions: dict[str, str]) -> None:
+        """Read a configuration. Jobs of a partition that is not there any more are ended; nobody may name it (PT-5)."""
+        gone, self.partitions = self.partitions.keys() - partitions.keys(), partitions
+        self.lost += [f"partition {name} at {now():.2f} s, which records name" for name in gone if self.records(name)]
+        for job in self.jobs:
+            if job.partition in gone and job.ended is None:
+                self.lost.append(f"job {job.number} of partition {job.partition} at {now():.2f} s")
+                self.cancel(job.number)
+
+    def open_windows(self) -> None:
+        """Show on the nodes which reservations are open, and forget those that are over."""
+        moment = _seconds()
+        for one in [one for one in self.windows.values() if one.end <= moment]:
+            del self.windows[one.name]
+        opened = {name: one.name for one in self.windows.values() if one.start <= moment for name in one.nodes}
+        for node in self.nodes.values():
+            if node.reservation != opened.get(node.name, ""):
+                node.reservation = opened.get(node.name, "")
+                self._touch()
+
+    @property
+    def remembered(self) -> list[Job]:
+        """Jobs of which slurmctld has a record."""
+        return [job for job in self.jobs if job.ended is None or now() < job.ended + self.kept_for]
+
+    def records(self, partition: str) -> int:
+        """How many jobs slurmctld remembers that name a partition."""
+        return sum(job.partition == partition for job in self.remembered)
 
     def _touch(self) -> None:
         self.updated = _seconds()
@@ -228,5 +276,10 @@ def _is_worker(pod: Whole) -> bool:
     return pod.metadata.labels.get(labels.NAME) == "slurmd"
 
 
-def _node_name(pod: Whole) -> str:
+def _feature(pod: Whole) -> str:
+    return pod.metadata.labels.get(labels.INSTANCE, "").removeprefix("slurm-worker-")
+
+
+def node_name(pod: Whole) -> str:
+    """The Slurm node of a worker."""
     return pod.metadata.labels.get(labels.POD_HOSTNAME) or str(pod.spec.get("hostname") or pod.metadata.name)

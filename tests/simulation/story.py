@@ -86,7 +86,7 @@ def _end(here: World) -> End:
         for item in here.sight.all(kind)
         if kind != "Pod" or item in here.sight.workers()
     } | {
-        ("Slurm", node.name): {**node.report(), "reason_changed_at": "some time", "job": node.job}
+        ("Slurm", node.name): {**node.report(), "reason_changed_at": "some time", "jobs": sorted(node.jobs)}
         for node in here.slurm.nodes.values()
     }
 
@@ -97,7 +97,7 @@ def _lasting(kind: str, item: Seen) -> Json:
         "labels": meta.labels, "annotations": meta.annotations, "spec": {**item.spec, "nodeName": ""},
         "owners": sorted((one.kind, one.name, one.controller) for one in meta.owner_references),
         "data": sorted(data) if meta.name in _MADE_ONCE else data,
-        "status": item.status if kind != "Node" else {},
+        "status": item.status if kind != "Node" else {}, "revision": item.revision,
     }  # fmt: skip
     return {name: _masked(part) for name, part in body.items()}
 

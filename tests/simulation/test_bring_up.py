@@ -6,12 +6,23 @@ import asyncio
 
 import pytest
 
+from penstock.api.nodeset import NodeSet
+from penstock.api.validation import decode
+from penstock.operator.nodeset.revision import revision
 from penstock.operator.resources import CUSTOMS
 
 from .loop import simulated
-from .manifests import NODE_SET, TOKEN
+from .manifests import NODE_SET, TOKEN, sample
 from .sight import Sight
 from .world import cluster
+
+
+def _template() -> str:
+    """The hash of the template of the sample's workers."""
+    (made,) = (decode(one) for one in sample() if one["kind"] == "NodeSet")
+    assert isinstance(made, NodeSet)
+    return revision(made)
+
 
 OWNED = {
     ("Accounting", "slurm"): {
@@ -28,7 +39,7 @@ OWNED = {
     },
     ("NodeSet", NODE_SET): {
         ("Pod", f"{NODE_SET}-0"), ("Pod", f"{NODE_SET}-1"), ("PodDisruptionBudget", "slurm-workers-pdb-slurm"),
-        ("Service", "slurm-workers-slurm"),
+        ("Service", "slurm-workers-slurm"), ("ControllerRevision", f"{NODE_SET}-{_template()}"),
     },
     ("RestApi", "slurm"): {("Deployment", "slurm-restapi"), ("Service", "slurm-restapi")},
     ("Secret", "slurm-auth-jwt"): {("Secret", "admin-jwt-slurm")},
@@ -84,6 +95,21 @@ def _owned(sight: Sight) -> dict[tuple[str, str], set[tuple[str, str]]]:
 
 def _all_kinds() -> list[str]:
     return [
-        *CUSTOMS, "ConfigMap", "Deployment", "PersistentVolumeClaim", "Pod", "PodDisruptionBudget", "Secret", "Service",
-        "StatefulSet", "Node",
+        *CUSTOMS, "ConfigMap", "ControllerRevision", "Deployment", "PersistentVolumeClaim", "Pod",
+        "PodDisruptionBudget", "Secret", "Service", "StatefulSet", "Node",
     ]  # fmt: skip
+
+
+@simulated
+async def test_a_configuration_that_could_not_be_read_back_is_read_back_when_slurm_answers() -> None:
+    async with cluster() as (here, _):
+
+        def reason() -> object:
+            return here.sight.condition("Controller", "slurm", "ConfigurationLive")["reason"]
+
+        here.slurmrestd.away = True
+        await here.edit("Controller", "slurm", spec={"extraConf": "MaxJobCount=4321"})
+        await here.until(lambda: reason() == "Reconfigured", within=30)
+        await asyncio.sleep(60)
+        here.slurmrestd.away = False
+        await here.until(lambda: reason() == "ReadBack", within=15)

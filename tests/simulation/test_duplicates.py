@@ -14,7 +14,7 @@ from penstock.operator.duplicates import GIVEN_BACK
 from penstock.operator.runtime import Operator, Settings
 
 from .loop import now, simulated
-from .slurm import REFUSED, Job, Node
+from .slurm_records import REFUSED, Job, Node
 from .world import World, cluster
 
 HEALED = 35.0 + 5.0

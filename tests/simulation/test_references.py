@@ -10,7 +10,7 @@ import pytest
 from penstock.api.objects import Json
 
 from .loop import simulated
-from .manifests import everything
+from .manifests import JWT_KEY, NODE_SET, everything, secret
 from .sight import Sight
 from .world import cluster, world
 
@@ -130,3 +130,16 @@ def _wishes(sight: Sight) -> dict[Place, Json]:
 
 def _waiting(sight: Sight, referrers: Collection[Place]) -> list[Place]:
     return [one for one in referrers if sight.condition(*one, "Degraded")["reason"] == "ReferenceMissing"]
+
+
+@simulated
+async def test_a_jwt_key_that_is_too_short_is_told_and_nothing_goes() -> None:
+    """Whoever gave it is told so; what Slurm does not say is not known."""
+    async with cluster(replicas=2) as (here, operator):
+        await here.apply([secret(JWT_KEY, **{"jwt.key": "short"})])
+        await asyncio.sleep(30)
+        await here.scale(1)
+        await asyncio.sleep(60)
+        assert len(here.sight.workers()) == 2
+        assert "JWT key cannot be used" in here.sight.condition("NodeSet", NODE_SET, "Degraded")["message"]
+        assert not operator.task.done()

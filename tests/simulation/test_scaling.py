@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from penstock.operator.nodeset.plan import SCALE_IN
+from penstock.operator.nodeset.drains import MARK
 
 from .loop import now, simulated
 from .manifests import NODE_SET
-from .slurm import Job
+from .slurm_records import Job
 from .world import World, cluster
 
 GONE_WITHIN = 3.0
@@ -205,7 +205,7 @@ async def test_workers_come_back_under_their_names_and_are_used_again() -> None:
     async with cluster(replicas=3) as (here, _):
         await here.scale(1)
         await here.until(lambda: len(here.sight.workers()) == 1, within=20)
-        assert here.slurm.nodes["compute-2"].extra == SCALE_IN
+        assert here.slurm.nodes["compute-2"].extra == MARK
         await here.scale(3)
         await _rest(here, 3)
         await here.until(lambda: not any(node.drain for node in here.slurm.nodes.values()), within=35)

@@ -15,10 +15,11 @@ import msgspec
 
 from penstock.api.objects import Json
 from penstock.cluster.errors import AlreadyExists, NotFound
-from penstock.cluster.informer import Informer
 from penstock.cluster.port import Cluster
 from penstock.cluster.resources import Resource, Whole
 from penstock.operator.resources import CLAIMS, DEPLOYMENTS, PODS, STATEFUL_SETS
+
+from .sight import Sight
 
 REVISION = "controller-revision-hash"
 _LATENCY = 0.05
@@ -28,23 +29,21 @@ _LATENCY = 0.05
 class Workloads:
     """Keeps pods and statuses of workloads as their templates say."""
 
-    def __init__(self, store: Cluster, pods: Informer[Whole]) -> None:
+    def __init__(self, store: Cluster, sight: Sight) -> None:
         self._store = store
-        self._pods = pods
-        self._sets: Informer[Whole] = Informer(store, STATEFUL_SETS.reading(Whole))
-        self._deployments: Informer[Whole] = Informer(store, DEPLOYMENTS.reading(Whole))
+        self._pods, self._sets, self._deployments = (sight.views[kind] for kind in ("Pod", "StatefulSet", "Deployment"))
         self._news = asyncio.Event()
-        for informer in (self._pods, self._sets, self._deployments):
-            informer.subscribe(lambda _old, _new: self._news.set())
+        self._pods.subscribe(self._pod)
+        for view in (self._sets, self._deployments):
+            view.subscribe(lambda _old, _new: self._news.set())
+
+    def _pod(self, old: Whole | None, new: Whole | None) -> None:
+        pod = new or old
+        if pod is not None and any(one.api_version == "apps/v1" for one in pod.metadata.owner_references):
+            self._news.set()
 
     async def run(self) -> None:
         """Work until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._sets.run())
-            group.create_task(self._deployments.run())
-            group.create_task(self._rounds())
-
-    async def _rounds(self) -> None:
         while True:
             await self._news.wait()
             self._news.clear()

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from penstock.api.objects import Json
-from penstock.cluster.store import Store
 from penstock.operator.resources import CUSTOMS
 from penstock.operator.runtime import MakeElection, Operator, Settings
 
@@ -22,6 +21,7 @@ from .keys import Keys
 from .kubernetes import Kubernetes
 from .loop import clock, now
 from .manifests import JWT_KEY, NAMESPACE, NODE_SET, RESOURCES, machine, sample
+from .observed import Observed
 from .port import Port
 from .sight import Sight
 from .slurm import Slurm
@@ -59,11 +59,11 @@ class World:
         numbers = itertools.count(1)
         self.slurm = Slurm()
         self.guards = Guards(self.slurm)
-        self.store = Store(clock=clock, uids=lambda: f"uid-{next(numbers):06}", history=history, logs=self.guards)
+        self.store = Observed(clock=clock, uids=lambda: f"uid-{next(numbers):06}", history=history, logs=self.guards)
         self.sight = self.guards.sight = Sight(self.store)
         self.keys = self.guards.keys = Keys(self.sight)
         self.keys.watch()
-        self.kubernetes = Kubernetes(self.store)
+        self.kubernetes = Kubernetes(self.store, self.sight)
         self.slurmrestd = SlurmRestd(self.slurm, key=self._jwt_key, up=self._daemons_run)
         self.kubernetes.on_ready += [self.slurm.ready, self.guards.ready, self.keys.ready]
         self.kubernetes.on_leaving.append(self.slurm.leaving)
@@ -97,8 +97,9 @@ class World:
         """Start an operator."""
         port = port or Port(self.store)
         operator = Operator(
-            port, Settings(instance=port.who), now=self.operators_clock, connect=self.slurmrestd.connect,
-            election=election, locate=lambda rest_api: f"http://{rest_api.metadata.name}:6820",
+            port, Settings(instance=port.who), now=self.operators_clock, election=election,
+            connect=lambda url: self.slurmrestd.connect(url, port.who),
+            locate=lambda rest_api: f"http://{rest_api.metadata.name}:6820",
         )  # fmt: skip
         running = Running(operator, port, self._group.create_task(operator.run()))
         port.crash = running.end
@@ -136,12 +137,12 @@ async def world(*, history: int = 10_000, machines: int = 5) -> AsyncIterator[Wo
     """A world that ends with the block; no job may have been lost in it."""
     async with asyncio.TaskGroup() as group:
         here = World(group, history=history)
-        background = [group.create_task(here.sight.run()), group.create_task(here.kubernetes.run())]
+        background = group.create_task(here.kubernetes.run())
         await here.apply(machine(f"machine-{number}") for number in range(machines))
         try:
             yield here
         finally:
-            for task in [*background, *(one.task for one in here.operators)]:
+            for task in [background, *(one.task for one in here.operators)]:
                 task.cancel()
     here.guards.stop()
     await here.store.close()

@@ -155,7 +155,7 @@ class NodeSetSpec(Part, frozen=True):
         list[ClaimTemplate], documented("One claim each per worker. Only resources may change.", maxItems=16)
     ] = []
     update_strategy: Annotated[UpdateStrategy, documented("How workers get a new template.")] = UpdateStrategy()
-    revision_history_limit: Annotated[Count, documented("How many old revisions to keep.")] = 0
+    revision_history_limit: Annotated[Count, documented("How many old revisions to keep; 0 keeps ten.")] = 0
     persistent_volume_claim_retention_policy: Annotated[RetentionPolicy, documented("What becomes of claims.")] = (
         RetentionPolicy()
     )

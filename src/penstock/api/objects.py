@@ -199,3 +199,5 @@ class ObjectMeta(Part, frozen=True):
     annotations: Labels = {}
     uid: str = ""
     generation: int = 0
+    deletion_timestamp: str | None = None
+    """Set: somebody deleted the object, and it is not gone yet."""

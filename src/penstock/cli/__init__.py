@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
+from typing import NamedTuple
 
 from penstock import __version__
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command: its module in this package has `run(argv) -> int`."""
 
     name: str
@@ -41,6 +40,7 @@ COMMANDS = (
     Command("delete", "Delete objects, and wait until they are gone."),
     Command("wait", "Wait until something is so."),
     Command("rollout", "See how far a change has come; restart; go back."),
+    Command("plan", "Tell what the operator would do next about a NodeSet, and why."),
     Command("events", "Show what happened."),
     Command("logs", "Show what containers say."),
     Command("exec", "Run a command in a container."),

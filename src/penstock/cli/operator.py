@@ -38,7 +38,7 @@ examples:
 
 def run(argv: Sequence[str]) -> int:
     """Run until told to stop."""
-    arguments = _parser().parse_args(argv)
+    arguments = parser().parse_args(argv)
     level = logging.DEBUG if arguments.verbose else logging.INFO
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     try:
@@ -59,7 +59,7 @@ async def _rehearse(arguments: argparse.Namespace, connection: Connection) -> No
         sys.stdout.write(f"{line}\n")
 
     async with KubeCluster(connection) as cluster:
-        await Operator(cluster, _settings(arguments), locate=_locate(arguments), rehearsal=tell).rehearse(tell)
+        await Operator(cluster, settings(arguments), locate=_locate(arguments), rehearsal=tell).rehearse(tell)
     sys.stderr.write(f"{told} writes would be made now; nothing was changed.\n")
 
 
@@ -79,7 +79,7 @@ async def _operate(arguments: argparse.Namespace, connection: Connection) -> Non
             )  # fmt: skip
 
         operator = Operator(
-            cluster, _settings(arguments), election=election if arguments.leader_elect else None,
+            cluster, settings(arguments), election=election if arguments.leader_elect else None,
             locate=_locate(arguments), metrics=metrics,
         )  # fmt: skip
         for address in dict.fromkeys(filter(None, (arguments.health_address, arguments.metrics_address))):
@@ -95,12 +95,14 @@ async def _operate(arguments: argparse.Namespace, connection: Connection) -> Non
             await operator.run()
 
 
-def _settings(arguments: argparse.Namespace) -> Settings:
+def settings(arguments: argparse.Namespace) -> Settings:
+    """How the operator runs that somebody asked for."""
     return Settings(
         namespaces=tuple(filter(None, arguments.namespaces.split(","))),
         workers=arguments.workers,
         domain=Domain(arguments.cluster_domain),
         instance=socket.gethostname(),
+        propagated_node_conditions=tuple(filter(None, arguments.propagated_node_conditions.split(","))),
     )
 
 
@@ -128,14 +130,15 @@ def _lease_seconds(text: str) -> int:
     return int(text)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """What `penstock operator` understands."""
+    made = argparse.ArgumentParser(
         prog="penstock operator",
         description="Run the operator: keep Slurm clusters as their objects in Kubernetes say.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    where = parser.add_argument_group("where")
+    where = made.add_argument_group("where")
     where.add_argument("--kubeconfig", type=Path, help="kubeconfig file (default: $KUBECONFIG, the pod's own account)")
     where.add_argument("--context", help="context of the kubeconfig (default: its current one)")
     where.add_argument("--namespaces", default="", metavar="NAME,...", help="namespaces to look after (default: all)")
@@ -146,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
         help="where slurmrestd is reached instead of at its Service, for an operator outside of the cluster; "
         "{name} and {namespace} stand for the RestApi's",
     )
-    how = parser.add_argument_group("how")
+    how = made.add_argument_group("how")
     how.add_argument("--dry-run", action="store_true", help="print what it would do now, change nothing, and end")
     how.add_argument("--leader-elect", action="store_true", help="of several operators let only one write")
     how.add_argument("--leader-elect-namespace", metavar="NAME", help="namespace of the lease (default: our own)")
@@ -158,7 +161,13 @@ def _parser() -> argparse.ArgumentParser:
         help="after so long without a sign of the leader another one takes over (default: %(default)s)",
     )
     how.add_argument("--workers", type=int, default=4, help="objects worked on at a time (default: %(default)s)")
+    how.add_argument(
+        "--propagated-node-conditions",
+        default="",
+        metavar="TYPE,...",
+        help="conditions of a cordoned machine that Slurm is told as the reason of the drain (default: none)",
+    )
     how.add_argument("--health-address", metavar="HOST:PORT", help="serve /livez and /readyz here")
     how.add_argument("--metrics-address", metavar="HOST:PORT", help="serve /metrics here")
     how.add_argument("-v", "--verbose", action="store_true", help="tell more in the log")
-    return parser
+    return made

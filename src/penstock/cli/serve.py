@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from penstock.cli.supervise import parser
 from penstock.engine.layout import Layout
 from penstock.images.library import Library
-from penstock.machine import daemon, process
+from penstock.machine import daemon, held, process
+from penstock.machine.errors import Occupied
 from penstock.machine.forward import Forward
 from penstock.machine.places import images_directory
 
@@ -22,6 +23,11 @@ def run(argv: Sequence[str]) -> int:
         level=logging.DEBUG if arguments.verbose else logging.INFO, stream=sys.stderr,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )  # fmt: skip
+    if arguments.held:
+        more = held.awaited()
+        if more is None:
+            return 0
+        arguments = parser("serve").parse_args([*argv, *more])
     layout = Layout.of(arguments.cluster)
     forwards = (
         Forward(port=arguments.ssh_port, app="login", target=22),
@@ -30,10 +36,17 @@ def run(argv: Sequence[str]) -> int:
     plan = daemon.Plan(
         layout=layout, library=Library(images_directory()), forwards=tuple(one for one in forwards if one.port)
     )
+    _watch_programs()
     try:
         with process.looking_after(layout):
             asyncio.run(daemon.run(plan))
-    except process.Occupied as problem:
+    except Occupied as problem:
         sys.stderr.write(f"penstock serve: {problem}\n")
         return 2
     return 0
+
+
+def _watch_programs() -> None:
+    """Hear of a program's end from the kernel, as Python does from 3.12 on; before, each has a thread that waits."""
+    if sys.version_info < (3, 12):
+        asyncio.get_event_loop_policy().set_child_watcher(asyncio.PidfdChildWatcher())

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
-import yaml
-
-from penstock.api.objects import Json
 from penstock.cli.named import add_name
 from penstock.cli.objects.complaint import Complaint
 from penstock.cli.progress import Progress
+from penstock.cluster.errors import ClusterError
 from penstock.engine import cgroups
 from penstock.engine.layout import Layout
 from penstock.images.errors import ImageError
-from penstock.machine import bring_up, checks, keys, manifest, process, systemd
-from penstock.machine.places import images_directory
-from penstock.machine.ports import Ports
+from penstock.machine import checks, held
+from penstock.machine.errors import NotUp, Occupied
+from penstock.machine.held import Alive
+
+if TYPE_CHECKING:
+    from penstock.api.objects import Json
+    from penstock.machine.ports import Ports
 
 _READY = 300.0
 """Seconds; the first start of a database takes some, a slow disk many."""
 _JOB = 60.0
+_THERE = 20.0
+"""Seconds until the API of the machine answers; it needs one or two."""
 _SUITES = ("forky", "trixie")
 _EXAMPLES = """\
 examples:
@@ -46,7 +50,7 @@ def run(argv: Sequence[str]) -> int:
     progress = Progress("penstock up")
     try:
         return _up(arguments, progress)
-    except (bring_up.NotUp, bring_up.ClusterError, Complaint, ImageError, process.Occupied) as problem:
+    except (NotUp, ClusterError, Complaint, ImageError, Occupied) as problem:
         progress.end()
         sys.stderr.write(f"penstock up: {problem}\n")
         return 1
@@ -54,31 +58,71 @@ def run(argv: Sequence[str]) -> int:
 
 def _up(arguments: argparse.Namespace, progress: Progress) -> int:
     layout = Layout.of(arguments.cluster)
-    if arguments.show:
-        objects, _ = _objects(arguments, layout, manifest.usual_images(arguments.suite))
-        sys.stdout.write(yaml.safe_dump_all(objects, sort_keys=False))
-        return 0
-    if arguments.systemd_unit:
-        sys.stdout.write(systemd.unit(layout, Ports.of(layout, ssh=arguments.ssh_port, rest=arguments.rest_port)))
+    if arguments.show or arguments.systemd_unit:
+        sys.stdout.write(_shown(arguments, layout))
         return 0
     if arguments.install and (packages := checks.missing_packages()):
         progress.step(f"installing {', '.join(packages)}")
         _install(packages)
     _check(checks.problems())
-    running = process.found(layout)
-    ports = Ports.of(layout, ssh=arguments.ssh_port, rest=arguments.rest_port, in_use=running is not None)
-    _check([] if running else checks.busy(ports.taken()))
-    objects, made = _objects(arguments, layout, _built(arguments, progress))
-    began = time.monotonic()
-    progress.step("starting")
-    words = ["--cluster", arguments.cluster, *ports.words()]
-    alive = (lambda: True) if process.is_kept(layout) else process.start_detached(layout, words)
+    with _beginning(layout) as begin:
+        from penstock.machine import process  # noqa: PLC0415
+        from penstock.machine.ports import Ports  # noqa: PLC0415
+
+        running = process.found(layout)
+        ports = Ports.of(layout, ssh=arguments.ssh_port, rest=arguments.rest_port, in_use=running is not None)
+        _check([] if running else checks.busy(ports.taken()))
+        objects, made = _objects(arguments, layout, _built(arguments, progress))
+        began = time.monotonic()
+        progress.step("starting")
+        alive = begin(ports.words())
+    _until_there(layout, alive)
+    import asyncio  # noqa: PLC0415
+
     asyncio.run(_bring_up(layout, objects, made, progress, alive))
     # The nodes of a cluster that runs may be busy with somebody's jobs: only a new start is proved by one of ours.
     proof = "everything is ready" if running else _proof(asyncio.run(_job(layout, progress)))
     progress.end(f"{proof} ({time.monotonic() - began:.1f} s)")
     sys.stdout.write(_next_steps(arguments, layout, ports))
     return 0 if arguments.detach else _stay(layout)
+
+
+def _beginning(layout: Layout) -> AbstractContextManager[Callable[[Sequence[str]], Alive]]:
+    """How to have somebody look after the cluster, told these words; a call does it, and gives whether they still do.
+
+    Where nobody does, whoever will is loaded while we find out whether they can.
+    """
+    if not layout.run.exists():  # as `penstock down` and a reboot leave it
+        return held.held_back(layout)
+    from penstock.machine import process  # noqa: PLC0415
+
+    if process.is_kept(layout):
+        return nullcontext(lambda _words: lambda: True)
+    if process.found(layout):
+        return nullcontext(lambda words: process.start_detached(layout, ["--cluster", layout.cluster, *words]))
+    return held.held_back(layout)
+
+
+def _until_there(layout: Layout, alive: Alive) -> None:
+    """Wait for the API without loading what talks to it: until then the containers need the processors."""
+    deadline = time.monotonic() + _THERE
+    while alive() and not layout.socket.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def _shown(arguments: argparse.Namespace, layout: Layout) -> str:
+    """What is only to be shown."""
+    if arguments.systemd_unit:
+        from penstock.machine import systemd  # noqa: PLC0415
+        from penstock.machine.ports import Ports  # noqa: PLC0415
+
+        return systemd.unit(layout, Ports.of(layout, ssh=arguments.ssh_port, rest=arguments.rest_port))
+    import yaml  # noqa: PLC0415
+
+    from penstock.machine import manifest  # noqa: PLC0415
+
+    objects, _ = _objects(arguments, layout, manifest.usual_images(arguments.suite))
+    return str(yaml.safe_dump_all(objects, sort_keys=False))
 
 
 def _proof(nodes: list[str]) -> str:
@@ -89,18 +133,17 @@ def _proof(nodes: list[str]) -> str:
 
 def _check(problems: list[checks.Problem]) -> None:
     if problems:
-        raise bring_up.NotUp("\n  ".join(["this machine is not ready:", *map(str, problems)]))
+        raise NotUp("\n  ".join(["this machine is not ready:", *map(str, problems)]))
 
 
-async def _bring_up(
-    layout: Layout, objects: list[Json], made: list[Json], progress: Progress, alive: Callable[[], bool]
-) -> None:
+async def _bring_up(layout: Layout, objects: list[Json], made: list[Json], progress: Progress, alive: Alive) -> None:
     from penstock.cluster.kube import KubeCluster, local  # noqa: PLC0415  (aiohttp: not for --help)
+    from penstock.machine import bring_up  # noqa: PLC0415
 
     try:
-        await bring_up.answering(layout.socket, seconds=20, alive=alive)
-    except bring_up.NotUp as problem:
-        raise bring_up.NotUp(f"{problem}; its log is {process.log_path(layout)}") from problem
+        await bring_up.answering(layout.socket, seconds=_THERE, alive=alive)
+    except NotUp as problem:
+        raise NotUp(f"{problem}; its log is {layout.log}") from problem
     async with KubeCluster(local(layout.socket)) as cluster:
         progress.step("applying the cluster's objects")
         await bring_up.put(cluster, objects, made)
@@ -109,6 +152,7 @@ async def _bring_up(
 
 async def _job(layout: Layout, progress: Progress) -> list[str]:
     from penstock.cluster.kube import KubeCluster, local  # noqa: PLC0415  (aiohttp: not for --help)
+    from penstock.machine import bring_up, manifest  # noqa: PLC0415
 
     progress.step("running a job on every node")
     async with KubeCluster(local(layout.socket)) as cluster:
@@ -117,8 +161,11 @@ async def _job(layout: Layout, progress: Progress) -> list[str]:
 
 def _objects(arguments: argparse.Namespace, layout: Layout, images: dict[str, str]) -> tuple[list[Json], list[Json]]:
     """The objects to apply, and keys to make when they are not there."""
+    from penstock.machine import keys, manifest  # noqa: PLC0415
+
     if arguments.file:
         from penstock.cli.objects.manifests import written  # noqa: PLC0415  (not for --help)
+        from penstock.machine import bring_up  # noqa: PLC0415
 
         objects = [body for _, body in written(arguments.file)]
         bring_up.check(objects)
@@ -134,6 +181,8 @@ def _built(arguments: argparse.Namespace, progress: Progress) -> dict[str, str]:
     """The images of every role by their names, built if they are not there."""
     from penstock.images.build import build  # noqa: PLC0415
     from penstock.images.library import Library  # noqa: PLC0415
+    from penstock.machine import manifest  # noqa: PLC0415
+    from penstock.machine.places import images_directory  # noqa: PLC0415
 
     library = Library(images_directory())
     made = build(
@@ -153,10 +202,12 @@ def _install(packages: Sequence[str]) -> None:
     ):
         done = subprocess.run(words, check=False, stderr=subprocess.PIPE, text=True, **quiet)  # type: ignore[call-overload]  # noqa: S603
         if done.returncode:
-            raise bring_up.NotUp(f"`{' '.join(words)}` failed: {done.stderr.strip()[-500:]}")
+            raise NotUp(f"`{' '.join(words)}` failed: {done.stderr.strip()[-500:]}")
 
 
 def _next_steps(arguments: argparse.Namespace, layout: Layout, ports: Ports) -> str:
+    from penstock.machine import keys  # noqa: PLC0415
+
     which = "" if arguments.cluster == "main" else f" --cluster {arguments.cluster}"
     key = keys.private(layout)
     return f"""
@@ -178,8 +229,11 @@ def _groups() -> str:
 
 def _stay(layout: Layout) -> int:
     """Show how the cluster is until ^C, which ends it."""
+    import signal  # noqa: PLC0415
+
     from penstock.cli.down import take_down  # noqa: PLC0415
     from penstock.cli.status import watch  # noqa: PLC0415
+    from penstock.machine import manifest  # noqa: PLC0415
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,12 +19,12 @@ from penstock.cluster.events import Recorder
 from penstock.cluster.informer import Informer
 from penstock.cluster.port import Cluster
 from penstock.engine import leftovers, sockets
-from penstock.engine import names as hosts
 from penstock.engine import sandbox as sandboxes
 from penstock.engine.addresses import Addresses
 from penstock.engine.attempts import Attempts
 from penstock.engine.compose import Composer
 from penstock.engine.contents import CONFIG_MAPS, SECRETS, Content, Contents
+from penstock.engine.directory import Directory
 from penstock.engine.health import Health
 from penstock.engine.host import this_machine
 from penstock.engine.layout import Layout
@@ -33,6 +34,7 @@ from penstock.engine.podspec import PODS, Pod
 from penstock.engine.runtime import Runtime
 from penstock.engine.sandbox import Sandbox
 from penstock.engine.services import SERVICES, Service, cannot_serve
+from penstock.engine.turns import URGENT, Turns
 from penstock.engine.volumes.sources import references
 from penstock.images.library import Image
 
@@ -74,31 +76,39 @@ class Agent:
         self._contents = Contents(Informer(cluster, CONFIG_MAPS), Informer(cluster, SECRETS))
         self._composer = Composer(self._contents, machine=this_machine())
         self._events = Recorder(cluster, component="penstock-engine", instance=means.machine, now=_now)
-        self._moved = asyncio.Event()
+        self._directory = Directory(self.tasks, self._services, self._tell_of_services)
         self._stale: dict[str, PodTask] = {}
         self._refs_changed = asyncio.Event()
         known = [found for path in means.layout.pods.glob("*") if (found := sandboxes.read(path))]
         in_use = [IPv4Address(one.address) for one in known if one.address != "127.0.0.1"]
         self._addresses = Addresses(means.network.subnet, in_use=in_use)
+        self._turns = Turns((os.cpu_count() or 1) + 2)
         self._group: asyncio.TaskGroup | None = None
+        self._looked = asyncio.Event()
         self._halting = False
 
-    async def run(self) -> None:
-        """Look after pods until cancelled; containers go on without us."""
+    async def run(self, begin: asyncio.Event) -> None:
+        """Look after pods until cancelled, but not before `begin`; containers go on without us."""
         await asyncio.to_thread(leftovers.forget_last_boot, self._means.layout)
-        await self._means.network.ensure_fabric()
         async with asyncio.TaskGroup() as group:
             self._group = group
             for informer in self._informers:
                 group.create_task(informer.run())
-            await asyncio.gather(*(informer.synced.wait() for informer in self._informers))
+            await self._means.network.ensure_fabric()
+            await asyncio.gather(*(informer.synced.wait() for informer in self._informers), begin.wait())
             await self._sweep()
             self._subscribe()
-            for pod in self._pods.all():
+            for pod in sorted(self._pods.all(), key=_rank):
                 self._look(None, pod)
+            self._looked.set()
             group.create_task(self._events.run())
-            group.create_task(self._keep_names())
+            group.create_task(self._directory.run())
             group.create_task(self._keep_volumes())
+
+    async def settled(self) -> None:
+        """Wait until the containers of all pods that were there at the start have begun."""
+        await self._looked.wait()
+        await asyncio.gather(*(task.begun() for task in self.tasks.values()))
 
     async def halt(self, seconds: float) -> None:
         """End every container and what surrounds it, workers and clients before those they depend on."""
@@ -116,7 +126,7 @@ class Agent:
 
     async def dial(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to an address of a pod, or to a Service by its name."""
-        address = host if host.replace(".", "").isdecimal() else self._resolve(host)
+        address = host if host.replace(".", "").isdecimal() else self._directory.resolve(host)
         return await sockets.connect(self._means.network.fabric, address, port, timeout=_DIAL)
 
     @property
@@ -125,13 +135,13 @@ class Agent:
 
     def _subscribe(self) -> None:
         self._pods.subscribe(self._look)
-        self._services.subscribe(lambda _old, _new: self._moved.set())
+        self._services.subscribe(lambda _old, _new: self._directory.moved())
         self._contents.config_maps.subscribe(lambda old, new: self._content_changed("ConfigMap", new or old))
         self._contents.secrets.subscribe(lambda old, new: self._content_changed("Secret", new or old))
 
     def _look(self, old: Pod | None, new: Pod | None) -> None:
         """Take note of a change to a pod."""
-        self._moved.set()
+        self._directory.moved()
         pod = new or old
         if pod is None or pod.spec.node_name != self._means.machine:
             return
@@ -166,7 +176,7 @@ class Agent:
         else:
             if not self._halting:
                 del self.tasks[uid]
-        self._moved.set()
+        self._directory.moved()
 
     @property
     def _house(self) -> House:
@@ -181,7 +191,9 @@ class Agent:
             attempts=self._attempts,
             health=lambda sandbox: Health(means.runtime, sandbox, self.dial),
             tell=self._tell,
-            moved=self._moved.set,
+            moved=self._directory.moved,
+            # Behind those of its rank that have come further: one pod that runs is better than two that are half made.
+            turn=lambda pod: self._turns.one((*_rank(pod), 1)),
         )  # fmt: skip
 
     def _tell(self, pod: Pod, kind: str, reason: str, note: str) -> None:
@@ -191,7 +203,7 @@ class Agent:
     def _attempts(self, pod: Pod, sandbox: Sandbox) -> Attempts:
         return Attempts(
             pod.metadata.uid, sandbox.containers, runtime=self._means.runtime, find=self._means.find,
-            compose=self._composer.of(pod, sandbox),
+            compose=self._composer.of(pod, sandbox), turn=lambda: self._turns.one(_rank(pod)),
         )  # fmt: skip
 
     async def _sweep(self) -> None:
@@ -235,35 +247,12 @@ class Agent:
                     # What was shown stays; the next change tries again.
                     self._tell(task.pod, "Warning", "FailedMount", str(problem))
 
-    async def _keep_names(self) -> None:
-        """Keep every pod's names current."""
-        while True:
-            self._moved.clear()
-            names = self._names()
-            self._tell_of_services()
-            for task in [*self.tasks.values()]:
-                if task.address and task.sandbox.names.is_dir():
-                    hosts.write_hosts(task.sandbox.names, names.hosts_of(task.pod))
-            await self._moved.wait()
-
     def _tell_of_services(self) -> None:
         """Say what Services promise on Kubernetes and cannot keep here."""
         pods = [task.pod for task in self.tasks.values()]
         for service in self._services.all():
             for told in cannot_serve(service, [pod for pod in pods if service.selects(pod)]):
                 self._events.warning(SERVICES, service, "NotOnOneMachine", told)
-
-    def _names(self) -> hosts.Names:
-        tasks = [task for task in self.tasks.values() if task.address]
-        addresses = {task.pod.key: task.address for task in tasks}
-        return hosts.Names([task.pod for task in tasks], self._services.all(), addresses=addresses)
-
-    def _resolve(self, host: str) -> str:
-        for line in self._names().hosts("").splitlines():
-            address, *known = line.split()
-            if host in known:
-                return address
-        raise OSError(f"{host}: nobody is called so, or nobody of that name is ready")
 
 
 def _now() -> datetime:
@@ -273,6 +262,13 @@ def _now() -> datetime:
 def _is_over(pod: Pod, layout: Layout) -> bool:
     """Whether a pod has come to its end and nothing of it is left here."""
     return pod.status.get("phase") in {"Succeeded", "Failed"} and not layout.pod(pod.metadata.uid).exists()
+
+
+def _rank(pod: Pod) -> tuple[int, ...]:
+    """Who begins first when many do: whom others depend on, the longest way first; last who talks to the others."""
+    if _serves_others(pod):
+        return URGENT, -len(pod.spec.init_containers)
+    return (2 if any(owner.kind == "ReplicaSet" for owner in pod.metadata.owner_references) else 1, 0)
 
 
 def _serves_others(pod: Pod) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,12 +90,25 @@ Compose = Callable[[Container, Image, Attempt], Awaitable[Json]]
 """The configuration of a container, for runc; makes ready what it mounts."""
 
 
+Turn = Callable[[], AbstractAsyncContextManager[None]]
+"""Waits until something that keeps a processor busy may be done."""
+
+
 class Attempts:
     """The attempts at the containers of one pod."""
 
     def __init__(
-        self, uid: str, directory: Path, *, runtime: Runtime, find: Callable[[str], Image], compose: Compose
+        self,
+        uid: str,
+        directory: Path,
+        *,
+        runtime: Runtime,
+        find: Callable[[str], Image],
+        compose: Compose,
+        turn: Turn = nullcontext,
     ) -> None:
+        """With a `turn` each container is made: that keeps a processor busy."""
+        self._turn = turn
         self._uid = uid
         self._directory = directory
         self._runtime = runtime
@@ -110,10 +124,11 @@ class Attempts:
         before = self._current.get(container.name)
         if before is not None:
             await self._close(before)
-        attempt = await self._next(container, 0 if before is None else before.number + 1)
-        config = await self._configured(container, attempt)
-        self._current[container.name] = attempt
-        return attempt, await self._start(container, attempt, config)
+        async with self._turn():
+            attempt = await self._next(container, 0 if before is None else before.number + 1)
+            config = await self._configured(container, attempt)
+            self._current[container.name] = attempt
+            return attempt, await self._start(container, attempt, config)
 
     def log(self, container: str, *, previous: bool = False) -> Path | None:
         """The log of the present attempt at a container, or of the one before."""

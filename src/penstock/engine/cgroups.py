@@ -94,15 +94,19 @@ def kills_for_want_of_memory(groups: Sequence[Path]) -> int:
     return max(counts, default=0)
 
 
-def remove(groups: Sequence[Path]) -> None:
-    """Remove groups with those below; one that still has members stays, for a later look."""
-    for group in groups:
-        for place in reversed(list(_walk(group))):
-            try:
-                place.rmdir()
-            except OSError as problem:
-                if problem.errno not in (errno.ENOENT, errno.EBUSY):
-                    raise
+def remove(groups: Sequence[Path]) -> list[Path]:
+    """Remove groups with those below; what stays, because somebody is still in it."""
+    return [place for group in groups for place in reversed(list(_walk(group))) if not _removed(place)]
+
+
+def _removed(place: Path) -> bool:
+    try:
+        place.rmdir()
+    except OSError as problem:
+        if problem.errno not in (errno.ENOENT, errno.EBUSY):
+            raise
+        return problem.errno == errno.ENOENT
+    return True
 
 
 def _offered(tree: Path) -> frozenset[str]:

@@ -51,6 +51,8 @@ class Keeper:
         self.view = View(name=container.name, image=container.image)
         self.started = asyncio.Event()
         """Set once it has started up: what comes after it may begin."""
+        self.begun = asyncio.Event()
+        """Set once it was run for the first time, or could not be."""
         self.attempt: Attempt | None = None
         self._means = means
         self._running: Running | None = None
@@ -107,6 +109,8 @@ class Keeper:
             self._show(state=Waiting(problem.reason, str(problem)))
             self._means.tell("Warning", problem.reason, str(problem))
             return None
+        finally:
+            self.begun.set()
         self._show(restarts=self.attempt.number, container_id=self.attempt.container_id, image_id=self.attempt.image_id)
         if isinstance(found, Running):
             found = await self._attend(self.attempt, found)

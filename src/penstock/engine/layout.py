@@ -52,6 +52,11 @@ class Layout:
         return self.state / "store.db"
 
     @property
+    def log(self) -> Path:
+        """What a process in the background says."""
+        return self.state / "penstock.log"
+
+    @property
     def claims(self) -> Path:
         """A directory per claim."""
         return self.state / "claims"

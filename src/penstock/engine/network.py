@@ -16,15 +16,17 @@ all would fill the kernel's table of neighbours (1024 for the whole machine, the
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any
 
+from penstock.engine import cable, namespaces
 from penstock.engine.iproute import Ip, IpFailed
+from penstock.engine.rtnetlink import Refused, Wire
 
 DEFAULT_SUBNET = IPv4Network("10.244.0.0/16")
 NAMESPACES = Path("/run/netns")
@@ -41,7 +43,14 @@ class NetworkError(Exception):
 class Network:
     """The fabric of one cluster and the pods at it. All of it can be done again, also after half of it."""
 
-    def __init__(self, cluster: str, *, subnet: IPv4Network = DEFAULT_SUBNET, ip: Ip | None = None) -> None:
+    def __init__(
+        self,
+        cluster: str,
+        *,
+        subnet: IPv4Network = DEFAULT_SUBNET,
+        ip: Ip | None = None,
+        wire: Callable[[Path], Wire] = Wire,
+    ) -> None:
         if not _CLUSTER.fullmatch(cluster):
             raise ValueError(f'"{cluster}" is not the name of a cluster; use lower case letters, digits and -')
         self.subnet = subnet
@@ -49,7 +58,8 @@ class Network:
         self.name = f"penstock-{cluster}"
         """Namespace of the fabric, as `ip -n` knows it."""
         self._ip = ip or Ip()
-        self._quiet = ["addrgenmode none"] if Path("/proc/sys/net/ipv6").exists() else []
+        self._wire = wire
+        self._has_ipv6 = Path("/proc/sys/net/ipv6").exists()
 
     def namespace(self, pod_id: str) -> Path:
         """The network namespace of a pod: what its containers join."""
@@ -69,8 +79,7 @@ class Network:
 
     async def ensure_fabric(self) -> None:
         """Make the bridge, or find it."""
-        await self._add_namespace(self.name)
-        found = await self._addresses_of_bridge()
+        found = None if await self._add_fabric() else await self._addresses_of_bridge()
         wanted = f"{self.gateway}/{self.subnet.prefixlen}"
         if found is not None and found - {wanted}:
             told = ", ".join(sorted(found))
@@ -81,8 +90,8 @@ class Network:
         if found is None:
             # A bridge without an address of its own takes one from its ports and changes it whenever they change;
             # pods then talk to nobody for some seconds.
-            commands.append(f"link add br0 address {_hardware(self.gateway)} type bridge")
-        commands += [f"link set br0 {words}" for words in self._quiet]
+            commands.append(f"link add br0 address {cable.hardware(self.gateway)} type bridge")
+        commands += ["link set br0 addrgenmode none"] if self._has_ipv6 else []
         commands += [f"address replace {wanted} dev br0", "link set br0 up"]
         await self._run(commands, inside=self.name, what=f"network {self.name}")
         await self._set("1", "ip_forward")
@@ -97,14 +106,16 @@ class Network:
         if not await self._add_namespace(name) and await self._is_complete(pod_id, address):
             return
         try:
-            await self._run(self._pod_end(pod_id, address), inside=name, what=what)
-        except NetworkError:
+            await self._lay(pod_id, address)
+        except Refused:
             # A cable of somebody who died, or of a fabric that the kernel has not taken apart yet. An end takes the
             # other with it.
             await self._remove_cables([pod_id])
             await self._remove(["link delete eth0"], inside=name)
-            await self._run(self._pod_end(pod_id, address), inside=name, what=what)
-        await self._run(self._fabric_end(pod_id, address), inside=self.name, what=what)
+            try:
+                await self._lay(pod_id, address)
+            except Refused as problem:
+                raise NetworkError(f"{what}: {problem}") from problem
 
     async def detach(self, pod_id: str) -> None:
         """Take all of a pod away."""
@@ -125,37 +136,21 @@ class Network:
 
     async def _remove_cables(self, pod_ids: Sequence[str]) -> None:
         if _is_namespace(self.fabric):
-            await self._remove([f"link delete {_cable(pod_id)}" for pod_id in pod_ids], inside=self.name)
+            await self._remove([f"link delete {cable.name_of(pod_id)}" for pod_id in pod_ids], inside=self.name)
 
-    def _pod_end(self, pod_id: str, address: IPv4Address) -> list[str]:
-        # An address has the same hardware address whoever uses it, so nobody's memory of it can be wrong.
-        return [
-            "link set lo up",
-            f"link add eth0 address {_hardware(address)} type veth peer name {_cable(pod_id)} netns {self.name}",
-            *(f"link set eth0 {words}" for words in self._quiet),
-            f"address add {address}/32 dev eth0",
-            "link set eth0 up",
-            f"neighbour replace {self.gateway} lladdr {_hardware(self.gateway)} dev eth0 nud permanent",
-            f"route replace {self.gateway} dev eth0 scope link",
-            f"route replace default via {self.gateway} dev eth0",
-        ]
-
-    def _fabric_end(self, pod_id: str, address: IPv4Address) -> list[str]:
-        cable = _cable(pod_id)
-        return [
-            *(f"link set {cable} {words}" for words in self._quiet),
-            f"link set {cable} master br0",
-            f"link set {cable} up",
-            f"link set {cable} alias {_label(pod_id, address)}",
-        ]
+    async def _lay(self, pod_id: str, address: IPv4Address) -> None:
+        await asyncio.to_thread(
+            cable.lay, pod_id, address,
+            gateway=self.gateway, pod=self.namespace(pod_id), fabric=self.fabric, wire=self._wire,
+        )  # fmt: skip
 
     async def _is_complete(self, pod_id: str, address: IPv4Address) -> bool:
         """Whether the cable of a pod is there with its label; one without is taken away."""
-        cables = await self._shown("link", "show", "dev", _cable(pod_id))
+        cables = await self._shown("link", "show", "dev", cable.name_of(pod_id))
         if not cables:
             return False
         found = cables[0].get("ifalias", "")
-        if found and found != _label(pod_id, address):
+        if found and found != cable.label_of(pod_id, address):
             has = found.rpartition("@")[2]
             raise NetworkError(f"pod {pod_id} is attached with address {has}, not {address}; detach it first")
         if not found:
@@ -182,20 +177,28 @@ class Network:
 
     async def _set(self, value: str, *settings: str) -> None:
         """Settings of the fabric's own namespace; the machine's are not touched."""
-        paths = [f"/proc/sys/net/ipv4/{setting}" for setting in settings]
+        paths = [Path("/proc/sys/net/ipv4", setting) for setting in settings]
         try:
-            await self._ip.run("netns", "exec", self.name, "tee", *paths, given=value)
-        except IpFailed as problem:
+            await asyncio.to_thread(namespaces.inside, self.fabric, lambda: [path.write_text(value) for path in paths])
+        except OSError as problem:
             raise NetworkError(f"network {self.name}: {problem}") from problem
 
+    async def _add_fabric(self) -> bool:
+        """Whether the fabric's namespace had to be made. By `ip`: it makes the directory for all others, too."""
+        if _is_free(self.fabric):
+            await self._run([f"netns add {self.name}"], what=f"network {self.name}")
+            return True
+        return False
+
     async def _add_namespace(self, name: str) -> bool:
-        """Whether a namespace had to be made."""
+        """Whether a pod's namespace had to be made."""
         path = NAMESPACES / name
-        if _is_namespace(path):
+        if not _is_free(path):
             return False
-        # A plain file: somebody died between making it and mounting the namespace on it, or the machine was restarted.
-        path.unlink(missing_ok=True)
-        await self._run([f"netns add {name}"], what=f"network {name}")
+        try:
+            await asyncio.to_thread(namespaces.add, path)
+        except OSError as problem:
+            raise NetworkError(f"network {name}: {problem}") from problem
         return True
 
     async def _delete_namespaces(self, names: Sequence[str]) -> None:
@@ -233,15 +236,13 @@ def _is_namespace(path: Path) -> bool:
         return False
 
 
-def _cable(pod_id: str) -> str:
-    """The fabric's end of a pod's cable; links have at most 15 characters."""
-    return "v" + hashlib.blake2b(pod_id.encode(), digest_size=7).hexdigest()
+def _is_free(path: Path) -> bool:
+    """Whether there is no namespace.
 
-
-def _label(pod_id: str, address: IPv4Address) -> str:
-    return f"{pod_id}@{address}"
-
-
-def _hardware(address: IPv4Address) -> str:
-    """A locally administered hardware address that says which address it belongs to."""
-    return ":".join(f"{byte:02x}" for byte in b"\x02\x50" + address.packed)
+    A plain file is taken away: somebody died between making it and mounting the namespace on it, or the machine was
+    restarted.
+    """
+    if _is_namespace(path):
+        return False
+    path.unlink(missing_ok=True)
+    return True

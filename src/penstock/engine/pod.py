@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -33,6 +33,8 @@ _LOG = logging.getLogger(__name__)
 MANAGER = "penstock-engine"
 """Who writes the status of pods; other managers may have conditions of their own in it."""
 _BACKOFF = Backoff(first=0.5, longest=15.0)
+_FLOCK = 0.05
+"""Seconds in which changes of a pod are told together: when it starts there are many, and each costs a write."""
 
 Tell = Callable[[Pod, str, str, str], None]
 """An event of a pod: its type, its reason, what happened."""
@@ -49,6 +51,8 @@ class House:
     tell: Tell
     moved: Callable[[], None]
     """A pod has another address, or another readiness."""
+    turn: Callable[[Pod], AbstractAsyncContextManager[object]] = nullcontext
+    """Waits until something that keeps a processor busy may be done for a pod."""
     machine_address: str = "127.0.0.1"
 
 
@@ -117,6 +121,10 @@ class PodTask:
             await asyncio.gather(reporting, return_exceptions=True)
         await self._forget()
 
+    async def begun(self) -> None:
+        """Wait until each of its containers was run for the first time, or could not be."""
+        await asyncio.gather(*(keeper.begun.wait() for keeper in self.main))
+
     async def halt(self, deadline: float) -> None:
         """End its containers and its surroundings, but not the pod: the machine is being shut down."""
         await self._stop(deadline)
@@ -161,7 +169,8 @@ class PodTask:
             self._poked.clear()
             try:
                 await self._check_fields()
-                await self.sandbox.make(self.pod)
+                async with self._house.turn(self.pod):
+                    await self.sandbox.make(self.pod)
             except SandboxProblem as problem:
                 failures += 1
                 self._problem = Waiting(problem.reason, str(problem))
@@ -263,6 +272,7 @@ class PodTask:
         failures = 0
         while True:
             await self._dirty.wait()
+            await asyncio.sleep(_FLOCK)
             self._dirty.clear()
             told = self._status()
             if told == self._shown:

@@ -7,7 +7,6 @@ stranger for a container nor kills one.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -85,6 +84,8 @@ async def ended(process: Identity) -> None:
     with _held(process) as descriptor:
         if descriptor is None:
             return
+        import asyncio  # noqa: PLC0415  (those who only tell processes apart do without: `up`, and whoever supervises)
+
         loop = asyncio.get_running_loop()
         seen = asyncio.Event()
         loop.add_reader(descriptor, seen.set)
@@ -92,6 +93,11 @@ async def ended(process: Identity) -> None:
             await seen.wait()
         finally:
             loop.remove_reader(descriptor)
+
+
+def everybody() -> list[Identity]:
+    """Every process of the machine that runs at this moment."""
+    return [found for pid in _pids() if (found := identify(pid))]
 
 
 def family(root: Identity) -> list[Identity]:

@@ -92,6 +92,11 @@ class Bundle:
         except FileNotFoundError:
             return None
 
+    def was_started(self) -> bool:
+        """Whether it was made and told to start, and that was noted."""
+        record = self.read()
+        return record is not None and record.started_at is not None
+
     def exit_code(self) -> tuple[int, datetime] | None:
         """The exit code and when it was written; none while the container runs, or when its monitor died."""
         return _dated(self.exits / self.container_id)

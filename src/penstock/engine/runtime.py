@@ -15,12 +15,13 @@ import asyncio
 import shutil
 import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from penstock.api.objects import Json
-from penstock.engine import cgroups, conmon, execution, processes
+from penstock.engine import cgroups, conmon, execution, makers, processes, release
 from penstock.engine.conmon import CannotStart, readable
 from penstock.engine.execution import Executed, Session
 from penstock.engine.processes import Identity
@@ -32,6 +33,10 @@ __all__ = ["CannotStart", "Ended", "Executed", "Running", "Runtime", "Session"]
 
 _LAST_WORDS = 5.0
 """Seconds that conmon has, after the container's end, to write down the exit code; it needs milliseconds."""
+_LEAVING = 5.0
+"""Seconds that killed processes have to leave their groups; longer takes only who waits for a disk that is away."""
+_UNHEARD = 1
+"""With this a first process ends that was let go by an engine which died before it heard its word: it never ran."""
 _NOBODY = Identity(0, 0)
 """A process that is gone for certain: number 0 is nobody's."""
 _MAKING = 60.0
@@ -71,7 +76,13 @@ class Runtime:
 
     async def start(self, container: Running) -> Running:
         """Let a container run that was made."""
-        await self._runc_do("start", container.container_id)
+        try:
+            async with asyncio.timeout(_MAKING):
+                await release.release(self.root, container.container_id, container.init)
+        except release.NotReleased as problem:
+            raise CannotStart(str(problem)) from problem
+        except TimeoutError:
+            raise CannotStart(f"the container did not begin within {_MAKING:.0f} s") from None
         started = replace(container, started_at=datetime.now(UTC))
         Bundle(container.bundle, container.container_id).write(_recorded(started))
         return started
@@ -88,7 +99,13 @@ class Runtime:
             found = outcome(place, started_at=started_at)
             return found or lost(place, started_at=started_at, cause="the machine was restarted")
         container = self._found(place, record, started_at)
-        return container if processes.is_alive(container.conmon) else await container.ended()
+        if processes.is_alive(container.conmon):
+            return container
+        ended = await container.ended()
+        if record.started_at is None and ended.exit_code == _UNHEARD:
+            await self.delete(container_id, bundle)
+            return None
+        return ended
 
     async def kill(self, container: Running, number: int) -> None:
         """Signal the first process of a container; one that is gone is fine."""
@@ -101,6 +118,8 @@ class Runtime:
     async def delete(self, container_id: str, bundle: Path) -> None:
         """End a container and remove what runc and the kernel hold of it; the bundle stays, and says how it ended."""
         place = Bundle(bundle, container_id)
+        if not place.was_started():
+            await makers.end(bundle)
         state, monitor = runc_state(self.root, container_id), place.monitor()
         groups = _groups(place, state.groups if state else ())
         if state is not None:
@@ -110,7 +129,7 @@ class Runtime:
             await _dismiss(monitor, patience=_LAST_WORDS if state else 0.0)
         if (self.root / container_id).exists():
             await self._forget(container_id)
-        await asyncio.to_thread(cgroups.remove, groups)
+        await _removed(groups)
 
     async def execute(
         self,
@@ -170,9 +189,7 @@ class Runtime:
     def _started_unnoted(self, container_id: str) -> datetime | None:
         """When a container was started whose start nobody could note any more, for the engine died that moment."""
         state = runc_state(self.root, container_id)
-        # runc removes this pipe when it starts a container.
-        waits = (self.root / container_id / "exec.fifo").exists()
-        return state.created if state is not None and not waits else None
+        return state.created if state is not None and not release.waits(self.root, container_id) else None
 
     def _found(self, place: Bundle, record: Record, started_at: datetime) -> Running:
         """A container that was started, from what the disk tells."""
@@ -215,6 +232,14 @@ def _groups(place: Bundle, known: Sequence[str]) -> list[Path]:
     """The container's control groups, also when runc was killed before it could note them."""
     wanted = place.group().strip("/")
     return [Path(group) for group in known] or (cgroups.here().paths(wanted) if wanted else [])
+
+
+async def _removed(groups: Sequence[Path]) -> None:
+    """Remove control groups. Who was killed may still be on its way out of one, and the kernel tells nobody of that."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LEAVING):
+            while await asyncio.to_thread(cgroups.remove, groups):  # noqa: ASYNC110 - see above
+                await asyncio.sleep(0.01)
 
 
 async def _dismiss(monitor: Identity, *, patience: float) -> None:

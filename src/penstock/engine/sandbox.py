@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -149,9 +148,7 @@ def read(directory: Path) -> Record | None:
 
 def write(directory: Path, record: Record) -> None:
     """Say whose directory it is; from then on it is."""
+    # Not for the disk to keep: when the machine stops, the pod's address goes with its network.
     draft = directory / f".{_RECORD}"
-    with draft.open("wb") as file:
-        file.write(msgspec.json.encode(record))
-        file.flush()
-        os.fsync(file.fileno())
+    draft.write_bytes(msgspec.json.encode(record))
     draft.replace(directory / _RECORD)

@@ -1,28 +1,22 @@
 """Sockets inside of a pod's network, while we stay outside.
 
-A socket belongs to the namespace of the thread that makes it, for ever. So a thread goes there, makes the socket and
-ends; it is never used again, and no other thread of ours ever leaves. Connecting and listening are as with any socket.
+A socket belongs to the namespace of the thread that makes it, for ever (`namespaces`). Connecting and listening are as
+with any socket.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ctypes
-import os
 import socket
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
-_LIBC = ctypes.CDLL(None, use_errno=True)
-_NETWORK = 0x40000000  # CLONE_NEWNET
+from penstock.engine import namespaces
+from penstock.engine.namespaces import NoSuchNetwork
 
-
-class NoSuchNetwork(OSError):
-    """The namespace is gone, with its pod."""
+__all__ = ["NoSuchNetwork", "connect", "create", "factory", "listen"]
 
 
 def create(
@@ -32,7 +26,7 @@ def create(
     if namespace is None:
         made = socket.socket(family, kind, protocol)
     else:
-        made = _made_there(namespace, family, kind, protocol)
+        made = namespaces.inside(namespace, lambda: socket.socket(family, kind, protocol))
     made.setblocking(False)
     return made
 
@@ -85,36 +79,6 @@ async def _connected(namespace: Path | None, host: str, port: int) -> socket.soc
         made.close()
         raise
     return made
-
-
-def _made_there(namespace: Path, family: int, kind: int, protocol: int) -> socket.socket:
-    """In a thread of its own, which ends where it went."""
-    result: Future[socket.socket] = Future()
-    traveller = Thread(target=_travel, args=(result, namespace, family, kind, protocol), daemon=True)
-    traveller.start()
-    traveller.join()
-    return result.result()
-
-
-def _travel(result: Future[socket.socket], namespace: Path, family: int, kind: int, protocol: int) -> None:
-    try:
-        _enter(namespace)
-        result.set_result(socket.socket(family, kind, protocol))
-    except BaseException as problem:
-        result.set_exception(problem)
-
-
-def _enter(namespace: Path) -> None:
-    try:
-        descriptor = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError as problem:
-        raise NoSuchNetwork(problem.errno, f"network namespace {namespace} is gone; so may be its pod") from problem
-    try:
-        if _LIBC.setns(descriptor, _NETWORK) != 0:
-            number = ctypes.get_errno()
-            raise NoSuchNetwork(number, f"enter network namespace {namespace}: {os.strerror(number)}")
-    finally:
-        os.close(descriptor)
 
 
 def _family(host: str) -> int:

@@ -7,6 +7,7 @@ not start. `remarks` only cost comfort: the pod starts, and whoever looks is tol
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -42,7 +43,7 @@ def refusals(pod: Pod) -> list[str]:
 
 def unknown(spec: Json) -> list[str]:
     """Fields of a pod's spec that the engine has never heard of, as paths: `volumes[0].nfs`."""
-    return list(_unknown(spec, msgspec.inspect.type_info(PodSpec), ""))
+    return list(_unknown(spec, _pod_spec(), ""))
 
 
 def remarks(pod: Pod, cgroups: Cgroups) -> list[str]:
@@ -96,6 +97,12 @@ def _filters(seccomp: Mapping[str, str] | None, app_armor: Mapping[str, str] | N
         yield f"seccompProfile {kind} is not supported; write RuntimeDefault or Unconfined"
     if (kind := (app_armor or {}).get("type")) not in (None, "Unconfined"):
         yield f"appArmorProfile {kind} is not supported; write Unconfined"
+
+
+@cache
+def _pod_spec() -> msgspec.inspect.Type:
+    """What we know of; found once, for that takes longer than all that is done with it."""
+    return msgspec.inspect.type_info(PodSpec)
 
 
 def _unknown(value: Any, wanted: msgspec.inspect.Type, path: str) -> Iterator[str]:

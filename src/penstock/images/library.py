@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from penstock.images import shelf
@@ -111,7 +112,8 @@ class Library:
     def _images(self) -> Iterator[Image]:
         for path in self.directory.glob(f"*/{shelf.RECORD}") if self.directory.is_dir() else ():
             if not path.parent.name.startswith("."):
-                yield _read(path.parent)
+                found = path.stat()
+                yield _read(path.parent, (found.st_ino, found.st_mtime_ns))
 
 
 def normal(reference: str) -> str:
@@ -119,7 +121,9 @@ def normal(reference: str) -> str:
     return reference if re.search(r":[^/]+$", reference) else f"{reference}:latest"
 
 
-def _read(place: Path) -> Image:
+@lru_cache(maxsize=256)
+def _read(place: Path, _version: tuple[int, int]) -> Image:
+    """What an image is; a changed record is another file. Every container that starts asks for all of them."""
     record = shelf.read(place)
     listed = tuple(Package(*entry.split("=", 1)) for entry in record.packages)
     fields = {name: getattr(record, name) for name in record.__struct_fields__ if name != "packages"}

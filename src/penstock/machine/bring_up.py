@@ -17,6 +17,7 @@ from penstock.cluster.informer import Informer
 from penstock.cluster.kube import KubeCluster, local
 from penstock.cluster.port import Selection
 from penstock.cluster.resources import Lean, Resource, Whole
+from penstock.machine.errors import NotUp
 from penstock.machine.inside import run_in_login
 from penstock.machine.manifest import NAMESPACE
 
@@ -29,10 +30,6 @@ _AGAIN = 0.5
 """Seconds before a job that Slurm could not run is tried again."""
 
 Tell = Callable[[str], None]
-
-
-class NotUp(Exception):
-    """The cluster did not come up; the message says what it waits for."""
 
 
 async def answering(socket: Path, *, seconds: float, alive: Callable[[], bool]) -> None:
@@ -104,7 +101,9 @@ async def _answering(cluster: KubeCluster, item: Whole, seconds: float) -> list[
     if not isinstance(node_set, NodeSet) or not node_set.spec.partition.enabled or not node_set.spec.replicas:
         return []
     size = node_set.spec.replicas
-    command = ["srun", f"--partition={node_set.slurm_name}", f"--nodes={size}", "--ntasks-per-node=1", "hostname"]
+    # A minute at most: who is killed while it waits for this job leaves it to nobody.
+    where = ["--time=1", f"--partition={node_set.slurm_name}", f"--nodes={size}", "--ntasks-per-node=1"]
+    command = ["srun", *where, "hostname"]
     said = "it did not end"
     try:
         async with asyncio.timeout(seconds):

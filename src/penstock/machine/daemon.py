@@ -16,7 +16,7 @@ import os
 import signal
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -36,6 +36,8 @@ from penstock.machine.forward import LOOPBACK, Forward
 _LOG = logging.getLogger(__name__)
 HALT_SECONDS = 30.0
 """Seconds that containers get to end when the cluster is taken down."""
+_SETTLING = 2.0
+"""Seconds that pods get to begin before the API answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +75,9 @@ async def run(plan: Plan) -> None:
         logs.streams = Streams(agent, means.runtime)
         tasks = await stack.enter_async_context(_Tasks())
         tasks.start(workloads.run())
-        await tasks.unless_over(workloads.ready.wait())
-        tasks.start(agent.run())
-        # A third of a second of imports, while containers start: pods are what a person waits for.
+        tasks.start(agent.run(workloads.ready))
+        # Half a second of imports: containers, which a person waits for, are started before.
+        await tasks.unless_over(_settled(agent))
         front = await asyncio.to_thread(import_module, "penstock.machine.front")
         tasks.start(front.run(plan, store, agent, logs.streams, instance=name))
         _LOG.info("cluster %s is looked after by process %d", plan.layout.cluster, os.getpid())
@@ -111,6 +113,13 @@ class _Tasks:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _settled(agent: Agent) -> None:
+    """Wait until the pods of an earlier life have begun again; one that cannot holds nobody up for long."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_SETTLING):
+            await agent.settled()
 
 
 def _claims(workloads: Workloads) -> Callable[[str, str], Path]:

@@ -22,10 +22,25 @@ def authorized(layout: Layout) -> list[str]:
 
 def _made(layout: Layout) -> str:
     """The cluster's own public key, made once."""
+    place = private(layout)
+    public = place.with_suffix(".pub")
+    if not _is_newer(public, place):
+        _make(place)
+    return f"{public.read_text().strip()} penstock-{layout.cluster}"
+
+
+def _is_newer(one: Path, other: Path) -> bool:
+    try:
+        return one.stat().st_mtime_ns >= other.stat().st_mtime_ns
+    except FileNotFoundError:
+        return False
+
+
+def _make(place: Path) -> None:
+    """Make a key, if there is none, and beside it its public half, which takes long to reckon again."""
     from cryptography.hazmat.primitives import serialization as form  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
 
-    place = private(layout)
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         fresh = Ed25519PrivateKey.generate()
@@ -35,5 +50,6 @@ def _made(layout: Layout) -> str:
         draft.write_bytes(secret)
         draft.replace(place)
     key = form.load_ssh_private_key(place.read_bytes(), None)
-    public = key.public_key().public_bytes(form.Encoding.OpenSSH, form.PublicFormat.OpenSSH)
-    return f"{public.decode()} penstock-{layout.cluster}"
+    draft = place.with_suffix(".pub.new")
+    draft.write_bytes(key.public_key().public_bytes(form.Encoding.OpenSSH, form.PublicFormat.OpenSSH) + b"\n")
+    draft.replace(place.with_suffix(".pub"))

@@ -21,6 +21,7 @@ import msgspec
 from penstock.engine import processes
 from penstock.engine.layout import Layout
 from penstock.engine.processes import Identity
+from penstock.machine.errors import Occupied
 
 _LOG = logging.getLogger(__name__)
 _PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0)
@@ -28,10 +29,6 @@ _PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0)
 _CALM = 60.0
 _LOOK = 0.5
 """Seconds between two looks at a process that is not our child."""
-
-
-class Occupied(Exception):
-    """Somebody looks after this cluster already."""
 
 
 @contextmanager
@@ -83,10 +80,13 @@ def start_detached(layout: Layout, words: list[str]) -> Callable[[], bool]:
     return lambda: started.poll() is None
 
 
-def supervise(layout: Layout, words: list[str]) -> int:
-    """Keep a process that looks after a cluster going until it ends well, or we are told to stop."""
+def supervise(layout: Layout, words: list[str], *, first: subprocess.Popen[bytes] | None = None) -> int:
+    """Keep a process that looks after a cluster going until it ends well, or we are told to stop.
+
+    The first one may have been begun already.
+    """
     note(layout, "supervise")
-    child: subprocess.Popen[bytes] | None = None
+    child = first
     stopping = False
 
     def pass_on(which: int, _frame: object) -> None:
@@ -98,12 +98,13 @@ def supervise(layout: Layout, words: list[str]) -> int:
     for which in (signal.SIGTERM, signal.SIGINT):
         signal.signal(which, pass_on)
     # Who is at work already lost its supervisor: it goes on, and we are its next one.
-    while found(layout) and not stopping:
+    while first is None and found(layout) and not stopping:
         time.sleep(_LOOK)
     failures = 0
     while not stopping:
         began = time.monotonic()
-        child = subprocess.Popen([sys.executable, "-m", "penstock", "serve", *words])  # noqa: S603 - our own command
+        child = first or subprocess.Popen([sys.executable, "-m", "penstock", "serve", *words])  # noqa: S603 - ours
+        first = None
         code = child.wait()
         if code == 0 or stopping:
             return code
@@ -115,7 +116,7 @@ def supervise(layout: Layout, words: list[str]) -> int:
 
 def log_path(layout: Layout) -> Path:
     """Where a detached process writes its log."""
-    return layout.state / "penstock.log"
+    return layout.log
 
 
 def _environment(known: Identity) -> bytes:

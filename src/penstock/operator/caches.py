@@ -20,12 +20,15 @@ from penstock.operator.resources import (
     DEPLOYMENTS,
     MACHINES,
     PODS,
+    REVISIONS,
     SECRETS,
     SERVICES,
     STATEFUL_SETS,
+    Claim,
     Custom,
     Machine,
     Pod,
+    Revision,
     Workload,
 )
 from penstock.operator.views import Namespaces, View
@@ -33,6 +36,9 @@ from penstock.render import labels
 
 _OURS = f"{labels.NAME} in (slurmctld,slurmdbd,slurmrestd,slurmd,login)"
 """Every object that we make has one of these names as a label, and whoever takes it away makes us put it back."""
+
+_WORKERS = f"{labels.NAME}=slurmd"
+"""Of ControllerRevisions only those of NodeSets: StatefulSets have many, and each holds a whole template."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +48,14 @@ class Caches:
     customs: dict[str, View[Custom]]
     pods: View[Pod]
     machines: View[Machine]
-    claims: View[Lean]
+    claims: View[Claim]
     services: View[Lean]
     config_maps: View[Lean]
     secrets: View[Lean]
     stateful_sets: View[Workload]
     deployments: View[Workload]
     budgets: View[Lean]
+    revisions: View[Revision]
     decoder: Decoder
 
     @classmethod
@@ -60,7 +67,13 @@ class Caches:
                 kind: View(cluster, resource, namespaces, indexes={"namespace": _namespace})
                 for kind, resource in CUSTOMS.items()
             },
-            pods=View(cluster, PODS, namespaces, labels=_OURS, indexes={"owners": owners, "component": component}),
+            pods=View(
+                cluster,
+                PODS,
+                namespaces,
+                labels=_OURS,
+                indexes={"owners": owners, "component": component, "machine": _machine},
+            ),
             machines=View(cluster, MACHINES),
             claims=View(cluster, CLAIMS, namespaces, labels=_OURS, indexes={"component": component}),
             services=View(cluster, SERVICES, namespaces, labels=_OURS, indexes=by_owner),
@@ -69,13 +82,14 @@ class Caches:
             stateful_sets=View(cluster, STATEFUL_SETS, namespaces, labels=_OURS, indexes=by_owner),
             deployments=View(cluster, DEPLOYMENTS, namespaces, labels=_OURS, indexes=by_owner),
             budgets=View(cluster, BUDGETS, namespaces, labels=_OURS, indexes=by_owner),
+            revisions=View(cluster, REVISIONS, namespaces, labels=_WORKERS, indexes=by_owner),
             decoder=Decoder(),
         )
 
     @property
     def views(self) -> list[View[Any]]:
         """Every view."""
-        return [*self.customs.values(), *self.owned, self.pods, self.machines, self.claims]
+        return [*self.customs.values(), *self.owned, self.pods, self.machines, self.claims, self.revisions]
 
     @property
     def owned(self) -> list[View[Any]]:
@@ -126,6 +140,10 @@ class Caches:
 
 def _namespace(item: Lean) -> Iterable[str]:
     return (item.metadata.namespace,)
+
+
+def _machine(pod: Pod) -> Iterable[str]:
+    return (pod.spec.node_name,) if pod.spec.node_name else ()
 
 
 def component(item: Lean) -> Iterable[str]:

@@ -6,11 +6,13 @@ Two statements, because they part ways: an edit that Slurm refuses is not valid,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from penstock.operator.conditions import Condition
 from penstock.render.reconfigure import Report, Verdict
+from penstock.slurm import conf
 
 TOUCHED = "penstock/configuration"
 """Annotation of slurmctld's pods: with a change of it kubelet looks at the pod's volumes at once, not in a minute."""
@@ -18,6 +20,8 @@ TOUCHED = "penstock/configuration"
 _SHOWN = 200
 """Characters of a line that are worth showing."""
 _VALID, _LIVE = "ConfigurationValid", "ConfigurationLive"
+Settings = tuple[tuple[str, str], ...]
+"""What a line says behind the name that it begins with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +82,8 @@ def located(words: str, files: Mapping[str, str]) -> str:
     return words
 
 
-def partitions_in(files: Mapping[str, str]) -> frozenset[str]:
-    """The partitions that a configuration has, DEFAULT being none."""
-    return frozenset(_names(files.get("slurm.conf", "").splitlines())) - {"DEFAULT"}
-
-
-def _names(lines: Iterable[str]) -> Iterable[str]:
-    for line in lines:
-        if match := re.match(r"(?i)\s*PartitionName\s*=\s*(\S+)", line):
-            yield match[1]
+@lru_cache(maxsize=64)
+def partitions_in(text: str) -> Mapping[str, Settings]:
+    """The partitions that a slurm.conf has, with the rest of their lines, DEFAULT being none. Asked at every look."""
+    found = {name: rest for (_, name), *rest in conf.entries(text, "PartitionName")}
+    return {name: tuple(rest) for name, rest in found.items() if name.upper() != "DEFAULT"}

@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from penstock.api.controller import Controller
+from penstock.api.kinds import Kind
+from penstock.api.nodeset import NodeSet
 from penstock.api.objects import Json
 from penstock.cluster.errors import ClusterError, Forbidden, NotFound, Refused
 from penstock.cluster.events import Recorder
@@ -15,6 +17,9 @@ from penstock.operator.caches import Caches
 from penstock.operator.conditions import Condition
 from penstock.operator.contents import Contents
 from penstock.operator.customs import Key
+from penstock.operator.metrics import Metrics
+from penstock.operator.nodeset.course import course
+from penstock.operator.nodeset.revisions import pin
 from penstock.operator.owned import KindMissing, NameTaken, Owned
 from penstock.operator.reports import Reports
 from penstock.operator.resources import CUSTOMS, PODS, Custom, Pod
@@ -49,15 +54,25 @@ class Context:
     events: Recorder
     slurm: Slurm
     reports: Reports
+    metrics: Metrics
     domain: Domain
     now: Now
     look: Look
+    propagated_node_conditions: frozenset[str] = frozenset()
+    """Conditions of machines that Slurm is told as the reason of a drain."""
 
     async def inventory(self, namespace: str) -> Inventory:
         """All usable objects of a namespace, and what they refer to."""
-        kinds = self.caches.kinds(namespace)
+        kinds = [*map(self._followed, self.caches.kinds(namespace))]
         references = await self.contents.references(kinds)
         return Inventory.of(kinds, references=references, domain=self.domain)
+
+    def _followed(self, kind: Kind) -> Kind:
+        """A NodeSet as its workers have it: slurm.conf is written for these, not for a spec that they do not follow."""
+        if not isinstance(kind, NodeSet) or not pin(kind):
+            return kind
+        uid = kind.metadata.uid
+        return course(kind, [*self.caches.revisions.by("owners", uid)], self.caches.pods.by("owners", uid)).node_set
 
     async def keep_only(self, kind: str, item: Custom, wanted: Sequence[Json], *, also: Sequence[Json] = ()) -> None:
         """Make the objects of an owner so, and delete those that it does not want any more.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.api.controller import Controller
-from penstock.operator import active, configuration, keyring
+from penstock.operator import active, configuration, keyring, partitions
 from penstock.operator.conditions import Cause, summary
 from penstock.operator.configuration import Findings
 from penstock.operator.context import Context, Outcome
 from penstock.operator.keyring import Rotation
+from penstock.operator.partitions import Closing, Partitions
 from penstock.operator.references import missing
 from penstock.operator.resources import SERVICE_MONITORS, Custom, Pod
 from penstock.operator.slurm import slurm_key
@@ -20,26 +21,29 @@ from penstock.render import names
 from penstock.render.inventory import Cluster, Inventory
 from penstock.render.reconfigure import fingerprint
 
-_READ_BACK_AGAIN = 2.0
-"""Seconds until slurmctld is asked once more for a partition that it should run by now."""
+_READ_BACK_AGAIN, _ASK_AGAIN = 2.0, 10.0
+"""Seconds until slurmctld is asked once more for a partition that it should run by now, or did not tell about."""
 
 
-async def reconcile(context: Context, item: Custom, controller: Controller) -> Outcome:
+async def reconcile(context: Context, kept: Partitions, item: Custom, controller: Controller) -> Outcome:
     """Keep slurmctld running, with the configuration that the kinds of its cluster come to."""
     meta = controller.metadata
     inventory = await context.inventory(meta.namespace)
     waits, rotation = missing(inventory, controller) or _spoilt(context, controller), keyring.AT_REST
     if waits is None:
         inventory, rotation = await keyring.tend(context, item, controller, inventory)
-    cluster = inventory.cluster(controller)
-    waits = waits or rotation.degraded or await _keep(context, item, inventory, cluster)
+    cluster, closing = inventory.cluster(controller), None
+    pods = context.caches.pods_of("slurmctld", controller)
+    staying = [pod for pod in pods if not pod.leaving]
+    waits = waits or rotation.degraded
+    if waits is None:
+        cluster, closing = await kept.keep(item, cluster, staying)
+        waits = await _keep(context, item, inventory, cluster)
     if context.slurm.nodes(controller) is None:
         context.look(slurm_key(controller), 0)
     if controller.spec.external:
         return Outcome(conditions=summary(ready=None, degraded=waits, well="slurmctld runs elsewhere."))
     workload = context.caches.stateful_sets.get(names.controller(controller), meta.namespace)
-    pods = context.caches.pods_of("slurmctld", controller)
-    staying = [pod for pod in pods if not pod.leaving]
     if controller.spec.replicas > 1:
         await active.mark(context, controller, staying)
     found = await _configuration(context, cluster, staying, given=waits is None)
@@ -49,16 +53,18 @@ async def reconcile(context: Context, item: Custom, controller: Controller) -> O
         conditions=[
             *health(workload, pods, daemon="slurmctld", degraded=degraded, progressing=rotation.progressing),
             *told,
+            partitions.condition(closing),
         ],
-        again=_look_again(controller, found, rotation),
+        again=_look_again(controller, found, rotation, closing),
     )
 
 
-def _look_again(controller: Controller, found: Findings, rotation: Rotation) -> float | None:
+def _look_again(controller: Controller, found: Findings, rotation: Rotation, closing: Closing | None) -> float | None:
     asked = [
-        _READ_BACK_AGAIN if found.missing_partitions else None,
+        _READ_BACK_AGAIN if found.missing_partitions else _ASK_AGAIN if found.unasked else None,
         active.ASK_AGAIN if controller.spec.replicas > 1 else None,
         rotation.again,
+        closing.again if closing else None,
     ]
     return min((seconds for seconds in asked if seconds is not None), default=None)
 
@@ -73,7 +79,7 @@ async def _configuration(context: Context, cluster: Cluster, pods: Sequence[Pod]
     if any(one is None or one.fingerprint != wanted for one in reports):
         return Findings(wanted=wanted, reports=reports, files=files)
     gone, unasked = await context.slurm.missing_partitions(
-        cluster.controller, configuration.partitions_in(files), of=wanted
+        cluster.controller, frozenset(configuration.partitions_in(files["slurm.conf"])), of=wanted
     )
     return Findings(wanted=wanted, reports=reports, missing_partitions=gone, unasked=unasked, files=files)
 

@@ -28,9 +28,8 @@ class Invalid:
 
 @dataclass(frozen=True, slots=True)
 class _Decoded:
-    generation: int
-    labels: Labels
-    annotations: Labels
+    of: tuple[int, str | None, Labels, Labels]
+    """What of an object's metadata makes another object of it."""
     result: Kind | Invalid
 
 
@@ -43,12 +42,12 @@ class Decoder:
     def decode(self, kind: str, item: Custom) -> Kind | Invalid:
         """The object as a struct, or what is wrong with it."""
         meta = item.metadata
-        known = self._known.get(meta.uid)
-        if known is None or (known.generation, known.labels, known.annotations) != (
-            meta.generation, meta.labels, meta.annotations,
-        ):  # fmt: skip
-            known = _Decoded(meta.generation, meta.labels, meta.annotations, _examined(kind, item))
-            self._known[meta.uid] = known
+        known, now = (
+            self._known.get(meta.uid),
+            (meta.generation, meta.deletion_timestamp, meta.labels, meta.annotations),
+        )
+        if known is None or known.of != now:
+            known = self._known[meta.uid] = _Decoded(now, _examined(kind, item))
         return known.result
 
     def forget(self, uid: str) -> None:
@@ -65,6 +64,7 @@ def _examined(kind: str, item: Custom) -> Kind | Invalid:
         "generation": meta.generation,
         "labels": dict(meta.labels),
         "annotations": dict(meta.annotations),
+        "deletionTimestamp": meta.deletion_timestamp,
     }
     verdict = examine({"apiVersion": API_VERSION, "kind": kind, "metadata": dict(about), "spec": dict(item.spec)})
     if verdict.kind is None:

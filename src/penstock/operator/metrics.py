@@ -24,6 +24,9 @@ class Metrics:
         self._calls = Counter(
             "penstock_cluster_calls", "Calls to the cluster.", ["verb", "resource", "outcome"], registry=self.registry
         )
+        self._jobs = Counter(
+            "penstock_drained_jobs", "Jobs that outlasted a bounded drain.", ["action"], registry=self.registry
+        )
 
     def looked(self, kind: str, seconds: float, error: str = "") -> None:
         """A look at an object is over."""
@@ -34,6 +37,10 @@ class Metrics:
     def called(self, verb: str, resource: str, outcome: str) -> None:
         """A call to the cluster is over."""
         self._calls.labels(verb, resource, outcome).inc()
+
+    def ordered(self, action: str, jobs: int) -> None:
+        """Jobs of a draining worker were warned, requeued or cancelled."""
+        self._jobs.labels(action).inc(jobs)
 
     def gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
         """Show a number that is read when somebody asks."""

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -50,7 +51,7 @@ class _Applied:
 class Owned:
     """The objects of our kinds, other than workers."""
 
-    def __init__(self, cluster: Cluster, views: Iterable[View[Lean]]) -> None:
+    def __init__(self, cluster: Cluster, views: Iterable[View[Any]]) -> None:
         self._cluster = cluster
         self._views = {view.resource.kind: view for view in views}
         self._applied: dict[Place, _Applied] = {}

@@ -73,11 +73,12 @@ class ContainerState(msgspec.Struct, frozen=True):
     waiting: Waiting | None = None
 
 
-class ContainerStatus(msgspec.Struct, frozen=True):
+class ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
     """A container of a pod."""
 
     name: str
     state: ContainerState = ContainerState()
+    restart_count: int = 0
 
 
 class PodCondition(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -158,10 +159,53 @@ class MachineSpec(msgspec.Struct, frozen=True):
     taints: tuple[Taint, ...] = ()
 
 
+class MachineCondition(msgspec.Struct, frozen=True, gc=False):
+    """One condition of a machine, without its times: a heartbeat is no change."""
+
+    type: str
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class MachineStatus(msgspec.Struct, frozen=True):
+    """How a machine is."""
+
+    conditions: tuple[MachineCondition, ...] = ()
+
+
 class Machine(Lean, frozen=True):
     """A Kubernetes node."""
 
     spec: MachineSpec = MachineSpec()
+    status: MachineStatus = MachineStatus()
+
+
+class ClaimResources(msgspec.Struct, frozen=True):
+    """How much a claim asks for."""
+
+    requests: Labels = {}
+
+
+class ClaimSpec(msgspec.Struct, frozen=True):
+    """What a claim asks for."""
+
+    resources: ClaimResources = ClaimResources()
+
+
+class Claim(Lean, frozen=True):
+    """A PersistentVolumeClaim of a worker."""
+
+    spec: ClaimSpec = ClaimSpec()
+
+
+class Revision(Lean, frozen=True):
+    """A ControllerRevision: a template that a NodeSet has, or had."""
+
+    revision: int = 0
+    """Its number; the newest has the highest."""
+    data: Any = None
+    """Somebody else may have put anything there."""
 
 
 class Content(Lean, frozen=True):
@@ -196,12 +240,13 @@ CUSTOMS: dict[str, Resource[Custom]] = {
 
 PODS = Resource("", "v1", "pods", "Pod", Pod)
 MACHINES = Resource("", "v1", "nodes", "Node", Machine, namespaced=False)
-CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", Lean)
+CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", Claim)
 SERVICES = Resource("", "v1", "services", "Service", Lean)
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", Lean)
 SECRETS = Resource("", "v1", "secrets", "Secret", Lean)
 STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet", Workload)
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment", Workload)
+REVISIONS = Resource("apps", "v1", "controllerrevisions", "ControllerRevision", Revision)
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", Lean)
 SERVICE_MONITORS = Resource("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor", Lean)
 """Not watched: most clusters have no such kind."""

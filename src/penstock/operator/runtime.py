@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from penstock.cluster.errors import ClusterError
@@ -24,6 +25,7 @@ from penstock.operator.context import Context
 from penstock.operator.customs import Key
 from penstock.operator.looks import Looks
 from penstock.operator.metrics import Metrics
+from penstock.operator.nodeset.preview import Preview
 from penstock.operator.owned import Owned
 from penstock.operator.reports import Reports
 from penstock.operator.slurm import SLURM, Connect, Locate, Slurm, in_cluster
@@ -53,6 +55,8 @@ class Settings:
     """Seconds; on knowledge that may be older nobody acts. A quiet watch gives a sign of life once a minute."""
     instance: str = "penstock"
     """Who reports events."""
+    propagated_node_conditions: tuple[str, ...] = ()
+    """Conditions of machines that Slurm is told as the reason of a drain."""
 
 
 class Operator:
@@ -88,8 +92,9 @@ class Operator:
         context = Context(
             cluster=writer, caches=self.caches, contents=contents,
             owned=Owned(writer, [*self.caches.owned, self.caches.claims]),
-            slurm=self._slurm,
+            slurm=self._slurm, metrics=self.metrics,
             events=self._events, reports=self._reports, domain=settings.domain, now=now, look=self._look,
+            propagated_node_conditions=frozenset(settings.propagated_node_conditions),
         )  # fmt: skip
         self._looks = Looks(context, Statuses(writer, now))
         self._synced, self._stale = False, False
@@ -120,18 +125,38 @@ class Operator:
 
     async def rehearse(self, tell: Callable[[str], None]) -> None:
         """Look at everything once, writing nothing, and end; what would be written, or refused, is told."""
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(informer.run()) for view in self.caches.views for informer in view.informers]
-            await self.caches.synced()
+        async with self._informed():
             # Slurm first: what would be done about workers depends on what it says.
             for key in sorted(self._everything(), key=lambda key: key[0] != SLURM):
                 try:
                     await self._looks.at(key)
                 except (ClusterError, ConfError) as error:
                     tell(f"{key[0]} {key[1]}/{key[2]}: {error}")
+
+    async def preview(self, key: Key) -> Preview:
+        """What would be done about a NodeSet now; `NotFound` or `Refused` when there is none that can be used."""
+        async with self._informed():
+            return await self._looks.preview(key)
+
+    @property
+    def unheard(self) -> list[str]:
+        """Resources of which not everything is known yet."""
+        views = (view for view in self.caches.views if not all(one.synced.is_set() for one in view.informers))
+        return sorted(view.resource.name for view in views)
+
+    @asynccontextmanager
+    async def _informed(self) -> AsyncIterator[None]:
+        """Know the whole cluster for the length of a block, without working on it."""
+        views = self.caches.views
+        tasks = [asyncio.create_task(informer.run()) for view in views for informer in view.informers]
+        try:
+            await self.caches.synced()
+            yield
+        finally:
             for task in tasks:
                 task.cancel()
-        await self._slurm.close()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._slurm.close()
 
     def stop(self) -> None:
         """Begin nothing more."""

@@ -1,7 +1,7 @@
 """What Slurm says about its nodes, per Controller: asked when somebody waits, seldom otherwise, never for jobs.
 
 Slurm has no watch. One question answers for all NodeSets of a cluster and costs slurmctld nothing when nothing has
-changed. It is repeated every half minute to keep statuses true, and every second while a worker drains.
+changed. It is repeated every ten seconds to keep statuses true, and every second while a worker drains.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from penstock.api.controller import Controller
 from penstock.api.nodeset import NodeSet
@@ -24,16 +25,17 @@ from penstock.render import names
 from penstock.render.names import Domain
 from penstock.slurm import hostlist, tokens
 from penstock.slurm.rest.client import SlurmRest
-from penstock.slurm.rest.errors import SlurmError, SlurmUnreachable
+from penstock.slurm.rest.errors import SlurmError, SlurmRefused, SlurmUnreachable
 from penstock.slurm.rest.messages import NodeReport
 from penstock.slurm.rest.transport import Transport
 
 _LOG = logging.getLogger(__name__)
+_A = TypeVar("_A")
 
 SLURM = "Slurm"
 """The queue's word for "ask this Controller's Slurm": `("Slurm", namespace, controller)`."""
 
-AT_REST, IN_A_HURRY, AFTER_FAILURE = 30.0, 1.0, 5.0
+AT_REST, IN_A_HURRY, AFTER_FAILURE = 10.0, 1.0, 5.0
 """Seconds between two questions."""
 _TOKEN_SECONDS = 900
 _WHOLE_AGAIN = 300.0
@@ -106,6 +108,12 @@ class Slurm:
         """What was last heard; None when nothing is known, or what is known may be untrue by now."""
         return self._known.get(slurm_key(controller))
 
+    def time(self, controller: Controller) -> int | None:
+        """What Slurm's clock says now, in Unix seconds; None when it has not answered."""
+        known = self.nodes(controller)
+        passed = asyncio.get_running_loop().time()
+        return None if known is None or not known.updated else known.updated + int(passed - known.whole)
+
     def trouble(self, controller: Controller) -> str:
         """Why nothing is known."""
         return self._troubles.get(slurm_key(controller), "Slurm has not been asked yet")
@@ -144,18 +152,19 @@ class Slurm:
 
     async def change(self, controller: Controller, nodes: Collection[str], **changes: object) -> None:
         """Change nodes, all in one request."""
-        if self._tell is not None:
-            self._tell(f"update Slurm nodes {hostlist.compress(nodes)}: {changes}")
-            return
-        client = await self.client(controller)
-        await client.update_nodes(nodes, **changes)
+        words = f"update Slurm nodes {hostlist.compress(nodes)}: {changes}"
+        await self.order(controller, words, lambda client: client.update_nodes(nodes, **changes))
 
     async def release(self, controller: Controller, job: int) -> None:
         """Take the hold off a job."""
+        await self.order(controller, f"release Slurm job {job}", lambda client: client.release_job(job))
+
+    async def order(self, controller: Controller, words: str, give: Callable[[SlurmRest], Awaitable[_A]]) -> _A | None:
+        """Give Slurm an order, and return its answer; where changes are only told, so is this, in these words."""
         if self._tell is not None:
-            self._tell(f"release Slurm job {job}")
-            return
-        await (await self.client(controller)).release_job(job)
+            self._tell(words)
+            return None
+        return await give(await self.client(controller))
 
     @property
     def rehearses(self) -> bool:
@@ -176,12 +185,19 @@ class Slurm:
             return AFTER_FAILURE if key in self._links else AT_REST
         self._troubles.pop(key, None)
         if answer is not None:
-            self._known[key] = Known(answer.nodes, answer.updated, asked_at, whole=asked_at)
+            # Its time is not older than the answer, so that we never take Slurm's clock to be ahead of where it is.
+            heard_at = asyncio.get_running_loop().time()
+            self._known[key] = Known(answer.nodes, answer.updated, asked_at, whole=heard_at)
         elif before is not None:
             self._known[key] = replace(before, at=asked_at)
         if before is None or before.nodes != self._known[key].nodes:
             self._tell_news(controller)
-        return IN_A_HURRY if self._waiting.get(key) else AT_REST
+        return IN_A_HURRY if self._is_awaited(key) else AT_REST
+
+    def _is_awaited(self, key: Key) -> bool:
+        """Whether somebody waits who is still there: who goes while it waits does not say so."""
+        self._waiting[key] = {who for who in self._waiting.get(key, ()) if self._caches.find(who) is not None}
+        return bool(self._waiting[key])
 
     async def ask_anew(self, controller: Controller) -> None:
         """Ask, unless that was done a moment ago: for decisions that what is half a minute old would make badly."""
@@ -255,13 +271,19 @@ class Slurm:
         def token() -> str:
             now = int(self._now().timestamp())
             if not made or not 0 <= now - made[0][0] < _TOKEN_SECONDS * 4 // 5:
-                signed = tokens.sign(
-                    key, username="slurm", issued_at=now, lifetime_seconds=_TOKEN_SECONDS, token_id=str(uuid.uuid4())
-                )
-                made[:] = [(now, signed)]
+                made[:] = [(now, _signed(key, now))]
             return made[0][1]
 
         return token
+
+
+def _signed(key: bytes, now: int) -> str:
+    try:
+        return tokens.sign(
+            key, username="slurm", issued_at=now, lifetime_seconds=_TOKEN_SECONDS, token_id=str(uuid.uuid4())
+        )
+    except tokens.TokenError as problem:
+        raise SlurmRefused(f"the JWT key cannot be used: {problem}") from problem
 
 
 def in_cluster(domain: Domain) -> Locate:

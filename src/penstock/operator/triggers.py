@@ -19,7 +19,7 @@ from penstock.cluster.informer import Listener
 from penstock.cluster.resources import Lean
 from penstock.operator.caches import Caches
 from penstock.operator.customs import Invalid, Key
-from penstock.operator.resources import CONFIG_MAPS, SECRETS, Custom, Machine, Pod
+from penstock.operator.resources import CONFIG_MAPS, SECRETS, Custom, Machine, Pod, Revision
 from penstock.render import labels
 from penstock.render.missing import config_map_references, secret_references
 from penstock.render.names import token_secret
@@ -49,6 +49,7 @@ class Triggers:
         self._caches.config_maps.subscribe(self._content(CONFIG_MAPS.kind))
         self._caches.secrets.subscribe(self._content(SECRETS.kind))
         self._caches.claims.subscribe(self._claim)
+        self._caches.revisions.subscribe(self._owned)
         self._caches.pods.subscribe(self._pod)
         self._caches.machines.subscribe(self._machine)
 
@@ -99,8 +100,9 @@ class Triggers:
             if owner.api_version == API_VERSION:
                 key = (owner.kind, item.metadata.namespace, owner.name)
                 self._look(key, 0)
-                if owner.kind == "Accounting":
-                    # With new keys slurmctld waits until slurmdbd's pods have them.
+                if owner.kind == "Accounting" or isinstance(item, Revision):
+                    # With new keys slurmctld waits until slurmdbd's pods have them; and slurm.conf is written for the
+                    # revision that a NodeSet is pinned to.
                     for other in self._dependents(key):
                         self._look(other, 0)
 
@@ -152,6 +154,15 @@ class Triggers:
         for key in [*self._caches.keys()]:
             decoded = self._caches.decoded(key) if key[0] == "NodeSet" else None
             if isinstance(decoded, NodeSet) and decoded.spec.scaling_mode is ScalingMode.DAEMON_SET:
+                self._look(key, _BATCH)
+        self._those_on(new or old)
+
+    def _those_on(self, machine: Machine | None) -> None:
+        """Whose workers are on a machine: they drain when it is cordoned."""
+        pods = self._caches.pods.by("machine", machine.metadata.name) if machine else ()
+        owners = {(one.kind, pod.metadata.namespace, one.name) for pod in pods for one in pod.metadata.owner_references}
+        for key in sorted(owners):
+            if key[0] == NodeSet.kind:
                 self._look(key, _BATCH)
 
 

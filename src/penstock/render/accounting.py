@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from penstock.api.accounting import Accounting
 from penstock.api.objects import Json
-from penstock.render import keyring, labels, names, pods
+from penstock.render import keyring, labels, names, patience, pods
 from penstock.render.contract import ImageContract, SlurmVersion, contract_of, version_of
 from penstock.render.files.slurmdbd_conf import slurmdbd_conf
 from penstock.render.inventory import References
@@ -107,7 +107,7 @@ def _pod(accounting: Accounting) -> Json:
 def _slurmdbd(accounting: Accounting, contract: ImageContract) -> Json:
     ours: Json = {
         **pods.image(contract, _APP, accounting.spec.slurmdbd),
-        **pods.command(contract, _APP),
+        **_command(accounting, contract),
         **({} if contract.supervised else {"args": ["-D"]}),
         "ports": [{"name": _APP, "containerPort": names.SLURMDBD_PORT, "protocol": "TCP"}],
         "readinessProbe": {"tcpSocket": {"port": _APP}},
@@ -118,6 +118,14 @@ def _slurmdbd(accounting: Accounting, contract: ImageContract) -> Json:
         ],
     }
     return pods.container(_APP, ours, accounting.spec.slurmdbd)
+
+
+def _command(accounting: Accounting, contract: ImageContract) -> Json:
+    """Slurmdbd behind its database; where that is reached in another way than by a name and a port, at once."""
+    storage = accounting.spec.storage_config
+    if storage is None or not conf.is_host(storage.host):
+        return pods.command(contract, _APP)
+    return patience.command(contract, _APP, storage.host, storage.port)
 
 
 def _init(accounting: Accounting, contract: ImageContract) -> list[Json]:

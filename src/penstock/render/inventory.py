@@ -47,6 +47,15 @@ class References:
         return self.secrets.get((namespace, selector.name), {}).get(selector.key) if selector else None
 
 
+@dataclass(frozen=True, slots=True)
+class ClosedPartition:
+    """A partition that no object asks for any more, and that jobs may still name: it stays, and takes no new ones."""
+
+    name: str
+    settings: tuple[tuple[str, str], ...] = ()
+    """As they stood in its line."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
     """One Slurm cluster: its Controller, and what belongs to it."""
@@ -58,6 +67,7 @@ class Cluster:
     domain: Domain = field(default_factory=Domain)
     release: SlurmVersion | None = None
     """The Slurm release to write for, when it is not read from the images."""
+    closed: Sequence[ClosedPartition] = ()
 
     @property
     def namespace(self) -> str:
@@ -77,12 +87,17 @@ class Cluster:
     @property
     def conf_server(self) -> str:
         """Where slurmd and sackd fetch their configuration."""
+        host, port = self.conf_address
+        return f"{host}:{port}"
+
+    @property
+    def conf_address(self) -> tuple[str, int]:
+        """The same, as host and port."""
         spec = self.controller.spec
         if spec.external and spec.external_config:
-            host = conf.host(spec.external_config.host, of="externalConfig.host")
-            return f"{host}:{spec.external_config.port}"
+            return conf.host(spec.external_config.host, of="externalConfig.host"), spec.external_config.port
         host = self.domain.service(controller_name(self.controller), self.namespace)
-        return f"{host}:{spec.service.port or SLURMCTLD_PORT}"
+        return host, spec.service.port or SLURMCTLD_PORT
 
     @cached_property
     def sorted_node_sets(self) -> list[NodeSet]:

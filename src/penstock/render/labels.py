@@ -11,6 +11,7 @@ from penstock.api.objects import Json, Labels, TemplateMetadata
 NAME = "app.kubernetes.io/name"
 INSTANCE = "app.kubernetes.io/instance"
 COMPONENT = "app.kubernetes.io/component"
+MANAGED_BY = "app.kubernetes.io/managed-by"
 SLINKY_COMPONENT = "slinky.slurm.net/component"
 CLUSTER = "slinky.slurm.net/cluster"
 HEADLESS = "service.kubernetes.io/headless"
@@ -20,6 +21,9 @@ POD_INDEX = "nodeset.slinky.slurm.net/pod-index"
 POD_HOSTNAME = "nodeset.slinky.slurm.net/pod-hostname"
 POD_PROTECT = "nodeset.slinky.slurm.net/pod-protect"
 SCALING_MODE = "nodeset.slinky.slurm.net/scaling-mode"
+PIN = "nodeset.slinky.slurm.net/revision"
+"""Annotation of a NodeSet: the number or the hash of the revision that its workers shall have, whatever it says."""
+CHANGE_CAUSE = "kubernetes.io/change-cause"
 DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 SLURM_KEY_HASH = "slinky.slurm.net/slurm-key-hash"
 JWT_KEY_HASH = "slinky.slurm.net/jwt-key-hash"
@@ -105,7 +109,7 @@ def key_digest(key: bytes | str | None) -> str | None:
 
 def _inherited(entries: Labels) -> Labels:
     """What of a CR's metadata its children inherit: not the notes that tools keep about the CR itself."""
-    own = ("kubectl.kubernetes.io/last-applied-configuration", "meta.helm.sh/")
+    own = ("kubectl.kubernetes.io/last-applied-configuration", "meta.helm.sh/", PIN, CHANGE_CAUSE)
     return {key: text for key, text in entries.items() if not key.startswith(own)}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from penstock.api.loginset import LoginSet
 from penstock.api.objects import Json
 from penstock.api.schema import encode
-from penstock.render import keyring, labels, names, pods, shared_root
+from penstock.render import keyring, labels, names, patience, pods, shared_root
 from penstock.render.contract import ImageContract, contract_of
 from penstock.render.files.sshd_config import HOST_KEYS, authorized_keys, login_sshd_config
 from penstock.render.inventory import Cluster
@@ -143,7 +143,7 @@ def _sackd(cluster: Cluster, login_set: LoginSet, contract: ImageContract) -> Js
     """Sackd as a sidecar of its own: it holds the key, which sessions of users must not see."""
     ours: Json = {
         **pods.image(contract, _APP, login_set.spec.login),
-        **pods.command(contract, "sackd"),
+        **patience.command(contract, "sackd", *cluster.conf_address),
         "args": ["-D", "--conf-server", cluster.conf_server],
         "restartPolicy": "Always",
         "securityContext": pods.run_as(contract.slurm_uid),
@@ -166,12 +166,11 @@ def _initconf(login_set: LoginSet, contract: ImageContract) -> Json:
 
 def _keyring(login_set: LoginSet, contract: ImageContract) -> Json:
     """The ring as sackd may read it, for as long as the pod lives: a changed one must not end people's sessions."""
-    installed = {"exec": {"command": ["test", "-e", f"/etc/slurm/{FILE}"]}}
     ours: Json = {
         **pods.image(contract, _APP, login_set.spec.login),
         "command": ["sh", "-c", keyring.FOLLOW],
         "restartPolicy": "Always",
-        "startupProbe": installed | {"periodSeconds": 1, "failureThreshold": 60},
+        **patience.startup_probe(f"/etc/slurm/{FILE}", seconds=60),
         "securityContext": pods.run_as(contract.slurm_uid),
         "volumeMounts": [pods.mount(pods.ETC, "/etc/slurm"), pods.mount(_KEYS, "/mnt/slurm", read_only=True)],
     }

@@ -17,10 +17,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from importlib import resources
 
 from penstock.api.objects import Json
-from penstock.render import keyring, names, pods
+from penstock.render import keyring, names, patience, pods
 from penstock.render.inventory import Cluster
 
 CANDIDATE = "slurm-candidate"
@@ -101,6 +102,7 @@ def _is_key(name: str) -> bool:
     return name.endswith((".key", ".jwks")) or name == "jwks.json"
 
 
+@cache
 def script() -> str:
     """The guard itself, without its comments: better words in them must not roll anybody's slurmctld."""
     text = resources.files("penstock.render").joinpath("reconfigure.sh").read_text("utf-8")
@@ -118,7 +120,7 @@ def container(cluster: Cluster, *, state: Json, socket: str) -> Json:
     tini = "tini" if contract.supervised else "/usr/bin/tini"
     ours: Json = {
         **pods.image(contract, _APP, {"image": spec.slurmctld.get("image")}),
-        "command": [tini, "-g", "--", "bash", "-c", _as_argument(script()), NAME, verb],
+        "command": [tini, "-g", "--", "bash", "-c", patience.argument(script()), NAME, verb],
         "env": [
             {"name": "STATE_DIRECTORY", "value": state["mountPath"]},
             {"name": "SLURMCTLD_PORT", "value": str(names.SLURMCTLD_PORT)},
@@ -137,10 +139,4 @@ def container(cluster: Cluster, *, state: Json, socket: str) -> Json:
 
 def _sidecar() -> Json:
     """Before slurmctld and beside it. Without a configuration there is nothing to start: mending it may take hours."""
-    installed = {"exec": {"command": ["test", "-e", "/etc/slurm/slurm.conf"]}}
-    return {"restartPolicy": "Always", "startupProbe": installed | {"periodSeconds": 1, "failureThreshold": 86400}}
-
-
-def _as_argument(text: str) -> str:
-    """Kubernetes would expand $(NAME) in a command, and halves $$."""
-    return text.replace("$(", "$$(")
+    return {"restartPolicy": "Always", **patience.startup_probe("/etc/slurm/slurm.conf", seconds=86400)}

@@ -8,6 +8,7 @@
 # By environment, for no value may become text of a script: STATE_DIRECTORY, SLURMCTLD_PORT, START_SECONDS,
 # RING_SECONDS.
 set -u -o pipefail
+shopt -s nullglob dotglob
 export LC_ALL=C
 umask 077
 
@@ -21,6 +22,9 @@ kept=${STATE_DIRECTORY-}/penstock-last-good
 
 # The directory behind ..data that was looked at; the fingerprint of the last report; what Slurm said last.
 seen='' judged='' words=''
+# Names of files, in the order of their bytes: what `names` and `keys` have found. People wait for all of this whenever
+# slurmctld's pod starts, so the shell itself looks, compares and counts: a process costs a millisecond.
+found=()
 # The ring of keys that was looked at, its digest, when, by SECONDS, everybody is to read it, and who did not.
 ring='' ringed='' due='' missed=''
 # Nobody writes here: waiting for it takes no process of its own.
@@ -30,22 +34,39 @@ pause() { read -rt 0.2 -u "$never"; }
 
 # A key is no configuration: a new one comes with a new pod, not under the feet of a running slurmctld. The exception
 # is a ring, see `renew`.
-secret=('(' -name '*.key' -o -name '*.jwks' -o -name jwks.json ')')
-names() { find -L "$1" -maxdepth 1 -type f ! "${secret[@]}" -printf '%f\0' | sort -z; }
-keys() { find -L "$1" -maxdepth 1 -type f "${secret[@]}" -printf '%f\0'; }
+is_key() { [[ $1 == *.key || $1 == *.jwks || $1 == */jwks.json ]]; }
 
-# Contents come by stdin, for sha256sum would take a file named `-` for that.
+names() {
+    local path
+    found=()
+    for path in "$1"/*; do
+        [[ ! -f $path ]] || is_key "$path" || found+=("${path##*/}")
+    done
+}
+
+keys() {
+    local path
+    found=()
+    for path in "$1"/*; do
+        [[ ! -f $path ]] || ! is_key "$path" || found+=("${path##*/}")
+    done
+}
+
+# As files below a directory, for sha256sum would take one named `-` for its input.
 sums() {
-    local name sum
-    while IFS= read -rd '' name; do
-        sum=$(sha256sum <"$1/$name") && printf '%s  %s\n' "${sum%% *}" "$name" || return
-    done < <(names "$1")
+    names "$1"
+    ((${#found[@]} == 0)) || (cd -- "$1" && exec sha256sum -- "${found[@]/#/./}")
 }
 
 fingerprint() {
-    local sum
-    sum=$(sums "$1" | sha256sum -) && echo "${sum%% *}"
+    local lines sum
+    lines=$(sums "$1") || return
+    [ -z "$lines" ] || lines=${lines//  .\//  }$'\n'
+    sum=$(printf %s "$lines" | sha256sum -) && echo "${sum%% *}"
 }
+
+# Copies of files with a mode; of none, none.
+copy() { (($# == 2)) || install -m "$1" -t "$2" -- "${@:3}"; }
 
 # kubelet swaps the directory behind ..data as a whole, so one look at an inode tells; nobody else's is that cheap.
 changed() {
@@ -60,23 +81,45 @@ again() { seen='' judged=''; }
 
 # Copy the candidate as it was at one moment: an old directory is only removed after the swap.
 take() {
-    local name mode from=$candidate
+    local name from=$candidate plain=() scripts=()
     [ ! -L "$candidate/..data" ] || from=$candidate/$(readlink "$candidate/..data") || return
-    rm -rf "$own/new" && mkdir -p "$own/new" || return
-    while IFS= read -rd '' name; do
-        mode=440
-        [ ! -x "$from/$name" ] || mode=550
-        install -m "$mode" -- "$from/$name" "$own/new/$name" || return
-    done < <(names "$from")
+    away "$own/new" && mkdir "$own/new" || return
+    names "$from"
+    for name in "${found[@]}"; do
+        if [ -x "$from/$name" ]; then scripts+=("$from/$name"); else plain+=("$from/$name"); fi
+    done
+    copy 440 "$own/new" "${plain[@]}" && copy 550 "$own/new" "${scripts[@]}" || return
     [ "$from" = "$candidate" ] || [ "$candidate/..data" -ef "$from" ] || return
     seen=$from
 }
 
+away() { [ ! -e "$1" ] || rm -rf "$1"; }
+
 # Slurm's own parser reads a copy. `show hostnames` asks nobody, so a slurmctld that is away is no reason to refuse.
 # The bound is for an Include of nothing: Slurm says so at once, and then waits a minute for the file.
 judge() {
-    rm -rf "$own/trial" && cp -r "$own/new" "$own/trial" && look_inside || return
+    ! read_before || return 0
+    away "$own/trial" && cp -r "$own/new" "$own/trial" && look_inside || return
     words=$(SLURM_CONF=$own/trial/slurm.conf timeout 2 scontrol show hostnames localhost 2>&1 >/dev/null)
+}
+
+# Whether Slurm has taken these very files before, by these very programs: it would say the same again.
+read_before() {
+    local noted by
+    [ -e "$kept/read" ] && IFS= read -r noted <"$kept/read" && by=$(readers) && [[ $noted == "$judged $by" ]]
+}
+
+# Which programs those are: of another build, they differ in size or time.
+readers() { hash scontrol slurmctld && find -L "${BASH_CMDS[scontrol]}" "${BASH_CMDS[slurmctld]}" -printf '%s %T@ '; }
+
+# What a configuration includes may lie elsewhere and change without it: such a one is read every time.
+note_readers() {
+    local file text by
+    for file in "$own/good"/*.conf; do
+        text=$(tr -d '\0' <"$file")
+        [[ ${text,,} != *include* ]] || return
+    done
+    by=$(readers) && echo "$judged $by" >"$kept/.read" && mv -fT "$kept/.read" "$kept/read"
 }
 
 # `Include /etc/slurm/more.conf` means the file beside it, which is not installed yet.
@@ -111,20 +154,22 @@ report() {
 
 # Each file by one rename, slurm.conf after all that it may name, and only then away with what is no longer there.
 put() {
-    local name
-    rm -rf "$own/next" && cp -rp "$1" "$own/next" || return
-    find "$own/next" -type f ! -name slurm.conf -exec mv -ft "$etc" {} + || return
+    local name others=()
+    away "$own/next" && cp -rp "$1" "$own/next" && names "$own/next" || return
+    for name in "${found[@]}"; do
+        [ "$name" = slurm.conf ] || others+=("$own/next/$name")
+    done
+    ((${#others[@]} == 0)) || mv -ft "$etc" -- "${others[@]}" || return
     mv -f "$own/next/slurm.conf" "$etc" || return
-    while IFS= read -rd '' name; do
+    names "$etc"
+    for name in "${found[@]}"; do
         [ -e "$1/$name" ] || rm -f -- "$etc/$name"
-    done < <(names "$etc")
+    done
 }
 
 put_keys() {
-    local name
-    while IFS= read -rd '' name; do
-        install -m 600 -- "$candidate/$name" "$etc/$name" || return
-    done < <(keys "$candidate")
+    keys "$candidate"
+    copy 600 "$etc" "${found[@]/#/$candidate/}"
 }
 
 installed() { [ -e "$etc/slurm.conf" ]; }
@@ -143,7 +188,7 @@ came_back() {
 
 # From here on this is what everything falls back to.
 accept() {
-    rm -rf "$own/good" && cp -rp "$own/new" "$own/good" && keep
+    rm -rf "$own/good" && cp -rp "$own/new" "$own/good" && keep && note_readers
     report live "$1"
 }
 
@@ -187,12 +232,12 @@ reconfigure() {
 # Nobody listens, as at the start of a pod. If slurmctld comes with the last good configuration and not with the new
 # one, the new one is at fault; if it comes with neither, something else is, and both are tried in turn.
 bring_up() {
-    local good running=
-    good=$([ ! -d "$own/good" ] || fingerprint "$own/good")
+    local good= running=
     ! installed || running=maybe
     while :; do
         put "$own/new" && await "$running" && accept "slurmctld started with it" && return
         ! changed || return 1
+        [ ! -d "$own/good" ] || good=$(fingerprint "$own/good")
         [ -n "$good" ] || report refused "slurmctld does not start with it, its log says why; there is no good one yet"
         [[ -n $good && $good != "$judged" ]] || continue
         put "$own/good" && await "$running" && report kept "slurmctld starts only with the last good one, $good" &&

@@ -6,7 +6,7 @@ import shlex
 
 from penstock.api.nodeset import NodeSet, Registration
 from penstock.api.objects import Json
-from penstock.render import names, pods, shared_root
+from penstock.render import last_words, names, patience, pods, shared_root
 from penstock.render.contract import V25_11, ImageContract, contract_of, version_of
 from penstock.render.files.cgroup_conf import is_unprivileged
 from penstock.render.inventory import Cluster
@@ -37,13 +37,14 @@ def container(cluster: Cluster, node_set: NodeSet, one: Seat) -> Json:
     new_enough = (cluster.release or version_of(spec.slurmd.get("image"))) >= V25_11
     ours: Json = {
         **pods.image(contract, _APP, spec.slurmd),
-        **pods.command(contract, _APP),
+        **patience.command(contract, _APP, *cluster.conf_address),
         "args": _arguments(cluster, node_set, contract),
         **({"env": _supervised_environment(node_set, resources_of(node_set))} if contract.supervised else {}),
         "ports": [{"name": _APP, "containerPort": names.SLURMD_PORT, "protocol": "TCP"}, *ssh_port],
         **(pods.http_probes(_APP, ready="/readyz") if new_enough else pods.tcp_probes(_APP)),
         "securityContext": _UNPRIVILEGED if is_unprivileged(spec.slurmd) else _PRIVILEGED,
-        **_pre_stop(contract, one),
+        # Their supervisor names the node by the host name.
+        **last_words.pre_stop(None if contract.supervised else one.slurm_node),
         "volumeMounts": [
             pods.mount(pods.ETC, "/etc/slurm", read_only=True),
             *pods.log_mount(contract),
@@ -100,16 +101,6 @@ def _supervised_environment(node_set: NodeSet, resources: WorkerResources) -> li
         {"name": "POD_CPUS", "value": str(resources.cpu_limit if reckons else 0)},
         {"name": "POD_MEMORY", "value": str(resources.memory_limit_mib if reckons else 0)},
     ]
-
-
-def _pre_stop(contract: ImageContract, one: Seat) -> Json:
-    """Slurmd does not sign off by itself; without this slurmctld waits a minute before it misses the node."""
-    reason = "Reason=slurm-operator: the worker's pod ends"
-    if contract.supervised or one.slurm_node is None:
-        script = f'exec scontrol update NodeName="$(hostname -s)" State=DOWN "{reason}"'
-        return {"lifecycle": {"preStop": {"exec": {"command": ["/usr/bin/sh", "-c", script]}}}}
-    update = ["/usr/bin/scontrol", "update", f"NodeName={one.slurm_node}", "State=DOWN", reason]
-    return {"lifecycle": {"preStop": {"exec": {"command": update}}}}
 
 
 def ssh_mounts() -> list[Json]:

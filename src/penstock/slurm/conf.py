@@ -22,6 +22,7 @@ _HOST = re.compile(r"[A-Za-z0-9._:-]+|\[[0-9A-Fa-f:.]+\]")
 _BLANK = re.compile(r"\s")
 _TOKEN = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)=(\"[^\"]*\"|\S+)(?:\s+|$)", re.ASCII)
 _SETTING = re.compile(r'\s*([A-Za-z0-9_.]+)\s*[-*+/]?=\s*(?:"([^"]*)"|(\S+))\s*', re.ASCII)
+_PAIR = re.compile(r'\s*([A-Za-z0-9_.]+)\s*[-*+/]?=\s*(?:"([^"]*)"(?=\s|$)|(\S+))', re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\s*$", re.ASCII)
 _ESCAPE = re.compile(r"\\(.?)")
@@ -56,6 +57,11 @@ def value(setting: Setting, *, of: str = "value") -> str:
     return f'"{text}"' if _BLANK.search(text) else text
 
 
+def is_value(text: str) -> bool:
+    """Whether this could be written as a value."""
+    return bool(text) and _UNSAFE.search(text) is None
+
+
 def password(secret: bytes, *, of: str) -> str:
     """A password as it stands behind its `=`, escaped so that Slurm reads it back exactly.
 
@@ -76,9 +82,14 @@ def password(secret: bytes, *, of: str) -> str:
 
 def host(name: str, *, of: str) -> str:
     """The name or address of a machine: it reaches commands and shells as well as files."""
-    if not _HOST.fullmatch(name):
+    if not is_host(name):
         raise ConfError(f"{of} {name!r} is not the name or address of a machine; write for instance ctl.example.com")
     return name
+
+
+def is_host(name: str) -> bool:
+    """Whether this could be the name or address of a machine."""
+    return _HOST.fullmatch(name) is not None
 
 
 def line(*pairs: tuple[str, Setting]) -> str:
@@ -174,6 +185,14 @@ def settings(text: str) -> dict[str, str]:
     """
     matches = (_SETTING.fullmatch(line) for line in _logical_lines(text))
     return {match[1].lower(): match[2] or match[3] or "" for match in matches if match}
+
+
+def entries(text: str, key: str) -> Iterator[tuple[tuple[str, str], ...]]:
+    """The lines of a file's text that begin with a key, in any case, such as `PartitionName`: each as its pairs."""
+    for one in _logical_lines(text):
+        found = tuple((match[1], match[3] if match[2] is None else match[2]) for match in _PAIR.finditer(one))
+        if found and found[0][0].lower() == key.lower():
+            yield found
 
 
 def _logical_lines(text: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,11 @@ def test_an_editor_that_is_not_there_is_told(world: World) -> None:
     assert world.run("edit", "nss").code == 2
 
 
+UPDATING = {"type": "Progressing", "status": "True", "message": "two still have jobs"}
+LOST = {"type": "Degraded", "status": "True", "reason": "UnknownRevision", "message": "there is 1 (abc)"}
+ON_DELETE = {"updateStrategy": {"type": "OnDelete"}}
+
+
 def status(kind: str, spec: Any = None, generation: int = 1, **told: Any) -> rollouts.Progress:
     """How far a workload has come."""
     item = {"metadata": {"name": "x", "generation": generation}, "spec": spec or {"replicas": 3}}
@@ -95,6 +101,9 @@ def status(kind: str, spec: Any = None, generation: int = 1, **told: Any) -> rol
         (status("nss", conditions=[{"type": "Progressing", "status": "True", "message": "drains"}]), ": drains"),
         (status("nss", conditions=[{"type": "Ready", "status": "False", "reason": "Waits"}]), "to finish: Waits"),
         (status("nss"), "nobody has looked at it yet"),
+        (status("nss", updatedReplicas=1, desired=3), '"x" rollout to finish: 1 out of 3 workers are of the newest'),
+        (status("nss", updatedReplicas=1, desired=3, conditions=[UPDATING]), "newest template: two still have jobs"),
+        (status("nss", spec=ON_DELETE, updatedReplicas=1, replicas=1, desired=3), "1 out of 3 workers"),
     ],
 )  # fmt: skip
 def test_a_rollout_under_way_is_told_in_kubectls_words(progress: rollouts.Progress, words: str) -> None:
@@ -120,6 +129,10 @@ def test_a_rollout_that_will_not_be_is_told() -> None:
         status("deploy", conditions=[{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}])
     with pytest.raises(Complaint, match="no rollouts of configmaps"):
         status("cm")
+    with pytest.raises(Complaint, match=r"OnDelete\): 1 of 3 workers are of the newest template; there is nothing"):
+        status("nss", spec=ON_DELETE, updatedReplicas=1, replicas=3, desired=3)
+    with pytest.raises(Complaint, match=r'nodeset "x": there is 1 \(abc\)'):
+        status("nss", updatedReplicas=3, desired=3, conditions=[LOST])
 
 
 def deployment(image: str = "a:1") -> Any:
@@ -129,11 +142,10 @@ def deployment(image: str = "a:1") -> Any:
 
 
 def test_restart_touches_the_template(world: World) -> None:
-    world.put(deployment(), node_set(), pod("p"))
+    world.put(deployment(), pod("p"))
     assert world.says("rollout", "restart", "deploy/web") == "deployment.apps/web restarted\n"
     annotations = world.have("deploy", "web")["spec"]["template"]["metadata"]["annotations"]
     assert annotations == {"kubectl.kubernetes.io/restartedAt": NOW.strftime("%Y-%m-%dT%H:%M:%SZ")}
-    assert "delete idle ones" in world.run("rollout", "restart", "nss/compute").err
     assert "cannot be restarted" in world.run("rollout", "restart", "pod/p").err
 
 
@@ -157,12 +169,20 @@ def test_history_and_undo(world: World) -> None:
     assert "has no revision 7; there is 1, 2" in world.run("rollout", "undo", "deploy/web", "--to-revision=7").err
 
 
-def test_what_node_sets_cannot_do_yet_is_told_kindly(world: World) -> None:
+def test_the_history_of_a_workload_for_programs(world: World) -> None:
+    world.put(deployment("a:2"))
+    uid = world.have("deploy", "web")["metadata"]["uid"]
+    owner = [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": True, "uid": uid}]
+    notes = {"deployment.kubernetes.io/revision": "4", "kubernetes.io/change-cause": "why not"}
+    spec = deployment("a:2")["spec"]
+    world.put(thing("apps/v1", "ReplicaSet", "web-4", spec=spec, annotations=notes, ownerReferences=owner))
+    told = json.loads(world.says("rollout", "history", "deploy/web", "-o", "json"))
+    assert told["name"] == "web"
+    assert told["revisions"] == [{"revision": 4, "changeCause": "why not", "template": spec["template"]}]
+
+
+def test_what_is_no_rollout_is_refused(world: World) -> None:
     world.put(node_set())
-    for verb in ("history", "undo"):
-        said = world.run("rollout", verb, "nss/compute")
-        assert said.code == 1
-        assert "NodeSets keep no earlier templates yet; apply an earlier manifest" in said.err
     assert world.run("rollout", "fly", "nss/compute").code == 2
     assert world.run("rollout", "status", "nss").code == 2
 

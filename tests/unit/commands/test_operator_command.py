@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli import main
+from penstock.cli import main, operator
 
 
 def test_a_kubeconfig_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,3 +29,12 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "examples:" in said
     assert "--dry-run" in said
+
+
+def test_conditions_of_machines_to_pass_on_are_named_by_their_types() -> None:
+    """As Slinky's flag is written: with commas between them."""
+    told = ["--propagated-node-conditions", "KernelDeadlock,,GPUUnhealthy"]
+    assert operator.settings(operator.parser().parse_args(told)).propagated_node_conditions == (
+        "KernelDeadlock", "GPUUnhealthy",
+    )  # fmt: skip
+    assert operator.settings(operator.parser().parse_args([])).propagated_node_conditions == ()

@@ -19,8 +19,9 @@ from penstock.cluster.metered import Metered
 from penstock.cluster.port import EVERYTHING, Event, Selection, T
 from penstock.cluster.resources import Lean, Resource, Whole
 from penstock.cluster.store import Store
-from penstock.operator.resources import CUSTOMS, OWNED, SERVICE_MONITORS, Custom
+from penstock.operator.resources import CUSTOMS, OWNED, REVISIONS, SERVICE_MONITORS, Custom
 from penstock.operator.views import View
+from penstock.render import labels
 
 BEGINNING = datetime(2026, 11, 16, 8, tzinfo=UTC)
 PERSON = "kubectl"
@@ -56,6 +57,8 @@ class Scene:
         self.views: dict[str, View[Any]] = {
             one.kind: View(self.cluster, one, indexes={"owners": owners}) for one in watched
         }
+        of_workers = f"{labels.NAME}=slurmd"
+        self.views[REVISIONS.kind] = View(self.cluster, REVISIONS, labels=of_workers, indexes={"owners": owners})
 
     @property
     def owned(self) -> list[View[Lean]]:

@@ -65,5 +65,5 @@ def test_the_line_that_slurm_means_is_shown(words: str, place: str) -> None:
 
 
 def test_partitions_are_read_as_slurm_reads_them() -> None:
-    text = " partitionname=a Nodes=x\nPartitionName = b\n#PartitionName=c\nPartitionName=DEFAULT MaxTime=1\n"
-    assert partitions_in({"slurm.conf": text}) == {"a", "b"}
+    text = " partitionname=a Nodes=x\nPartitionName = b\n#PartitionName=c\nPartitionName=Default MaxTime=1\n"
+    assert partitions_in(text) == {"a": (("Nodes", "x"),), "b": ()}

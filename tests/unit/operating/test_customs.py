@@ -28,7 +28,15 @@ def test_an_object_is_decoded_with_what_rendering_needs_of_its_metadata() -> Non
     meta = made.metadata
     assert (meta.name, meta.namespace, meta.uid, meta.generation) == ("n", "hpc", "u", 7)
     assert (meta.labels, meta.annotations) == ({"a": "b"}, {"c": "d"})
+    assert meta.deletion_timestamp is None
     assert made.spec.replicas == 3
+
+
+def test_an_object_that_is_deleted_says_so() -> None:
+    """PT-5: its partition is closed while its workers leave."""
+    made = Decoder().decode("NodeSet", custom(deletion_timestamp="2026-11-16T08:00:00Z"))
+    assert isinstance(made, NodeSet)
+    assert made.metadata.deletion_timestamp == "2026-11-16T08:00:00Z"
 
 
 def test_an_object_that_cannot_be_used_says_why() -> None:
@@ -48,6 +56,7 @@ def test_an_object_that_cannot_be_used_says_why() -> None:
         (custom(generation=2), True),
         (custom(labels={"a": "b"}), True),
         (custom(annotations={"a": "b"}), True),
+        (custom(deletion_timestamp="2026-11-16T08:00:00Z"), True),
         (custom(uid="another"), True),
     ],
 )

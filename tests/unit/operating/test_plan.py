@@ -8,7 +8,8 @@ import pytest
 from tests.unit.rendering.builders import node_set
 
 from penstock.operator.nodeset import plan as planning
-from penstock.operator.nodeset.plan import SCALE_IN, plan
+from penstock.operator.nodeset.drains import MARK, SCALE_IN
+from penstock.operator.nodeset.plan import plan
 from penstock.operator.nodeset.snapshot import HOSTNAME_OVERRIDE, Snapshot
 from penstock.render import labels
 
@@ -166,8 +167,8 @@ def test_an_ended_worker_is_the_one_too_many() -> None:
         (drained(0, extra=""), False),
         (drained(0, extra="note of a person"), False),
         (drained(0, ready=False), False),
-        (puzzling(0, "IDLE+DRAIN+UNDRAIN", reason=SCALE_IN, extra=SCALE_IN), False),
-        (puzzling(0, "IDLE", reason=SCALE_IN, extra=SCALE_IN), False),
+        (puzzling(0, "IDLE+DRAIN+UNDRAIN", reason=SCALE_IN, extra=MARK), False),
+        (puzzling(0, "IDLE", reason=SCALE_IN, extra=MARK), False),
     ],
 )
 def test_a_worker_that_stays_is_given_back_if_the_drain_is_ours(worker: Worker, given_back: bool) -> None:

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.rendering.builders import node_set
 
-from penstock.operator.nodeset.plan import SCALE_IN, Plan, plan
+from penstock.operator.nodeset.drains import MARK
+from penstock.operator.nodeset.plan import plan
 from penstock.operator.nodeset.snapshot import Snapshot, seat_at
+from penstock.operator.nodeset.steps import Plan
 from penstock.operator.resources import Pod
 from penstock.render import labels
 from penstock.slurm.rest.messages import NodeReport
@@ -54,7 +56,7 @@ class World:
         for name in decided.undrain:
             self.nodes[name] = said(name, *self._words(name, drain=False))
         for one in decided.drain:
-            self.nodes[one.node] = said(one.node, *self._words(one.node, drain=True), reason=SCALE_IN, extra=SCALE_IN)
+            self.nodes[one.node] = said(one.node, *self._words(one.node, drain=True), reason=one.why, extra=MARK)
         for made in decided.create:
             name = str(made.seat.pod_name)
             self.pods[name] = pod(name, machine="", ready=False, phase="Pending", node=made.seat.slurm_node or "")
@@ -79,12 +81,12 @@ class World:
                 del self.pods[name]
                 self._down(node)
         elif trouble and self.chance.random() < 0.05:
-            self.pods[name] = pod(name, ready=False, phase="Failed", node=node)
+            self.pods[name] = pod(name, machine=node, ready=False, phase="Failed", node=node)
             self._down(node)
         elif not one.spec.node_name and lucky:
-            self.pods[name] = pod(name, ready=False, phase="Pending", node=node)
+            self.pods[name] = pod(name, machine=node, ready=False, phase="Pending", node=node)
         elif one.spec.node_name and not one.ended and one.ready_since is None and lucky:
-            self.pods[name] = pod(name, node=node)
+            self.pods[name] = pod(name, machine=node, node=node)
             self.nodes[node] = msgspec.structs.replace(
                 self.nodes.get(node) or said(node), state=tuple(self._words(node, drain=self._drains(node)))
             )
@@ -170,8 +172,7 @@ def test_every_machine_gets_its_worker_without_losing_a_job(seed: int, wishes: l
     world = World(random.Random(seed), Snapshot(node_set=EVERYWHERE, pods=(), slurm={}))  # noqa: S311
     for wish in wishes:
         takers = tuple(MACHINES[number] for number in sorted(wish))
-        # In this world every pod runs on machine "m": whether it may stay is up to its name.
-        world.now = replace(world.now, takers=takers, keepers=frozenset())
+        world.now = replace(world.now, takers=takers, keepers=frozenset(one.metadata.name for one in takers))
         storm(world, 8)
     calm(world, 12, work=True)
     assert told(calm(world, 40, work=False)) == []

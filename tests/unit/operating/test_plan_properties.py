@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from tests.unit.rendering.builders import node_set
 
 from penstock.api.nodeset import NodeSet
-from penstock.operator.nodeset.plan import OURS, SCALE_IN, Plan, plan
+from penstock.operator.nodeset.drains import MARK, OURS, SCALE_IN, is_our_drain
+from penstock.operator.nodeset.plan import plan
 from penstock.operator.nodeset.snapshot import Snapshot, seat_at, slurm_node
+from penstock.operator.nodeset.steps import Plan
 from penstock.operator.resources import Pod
 from penstock.slurm.nodestate import parse
 from penstock.slurm.rest.messages import NodeReport
@@ -32,7 +34,7 @@ REPORTS = [
     for count in range(4)
     for words in combinations(WORDS, count)
     for reason in REASONS
-    for extra in ("", SCALE_IN, "a person's note")
+    for extra in ("", MARK, "a person's note")
 ]
 PODS = [
     pod("", machine=where, ready=ready, phase=phase, going=going, annotations=cost)
@@ -122,12 +124,14 @@ def holds_for_all(now: Snapshot) -> Plan:
         assert all(one.ended or not one.spec.node_name for one in removed(decided))
         assert not decided.drain
         assert not decided.undrain
-    assert all(not parse((now.slurm or {})[one.node].state).drain for one in decided.drain)
+    for drain in decided.drain:
+        report = (now.slurm or {})[drain.node]
+        assert not parse(report.state).drain or (is_our_drain(report) and report.reason != drain.why)
     nodes = [*(slurm_node(now.node_set, one) for one in going(decided)), *decided.undrain]
     assert len({*nodes}) == len(nodes), "one step for each worker"
     for node in decided.undrain:
         report = (now.slurm or {})[node]
-        assert report.extra == SCALE_IN
+        assert report.extra == MARK or (not report.extra and report.reason.startswith("slurm-operator: "))
         assert report.reason.startswith(OURS)
     there = names([one for one in now.pods if not one.leaving])
     assert names(going(decided)) <= there

@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from penstock.operator.conditions import Cause
-from penstock.operator.nodeset.plan import Plan, plan
+from penstock.operator.nodeset.plan import plan
 from penstock.operator.nodeset.report import available_in, conditions, counts
 from penstock.operator.nodeset.revision import HASH, revision
 from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.nodeset.steps import Plan
 from penstock.operator.resources import PodCondition
 
 from .workers import (
@@ -38,7 +39,7 @@ NO_ROOM = (PodCondition("PodScheduled", "False", "Unschedulable", "0/3 nodes are
 def test_the_numbers_of_the_status() -> None:
     newest = {HASH: revision(given(3).node_set)}
     now = given(3, idle(0, labels=newest), busy(1), starting(2, labels=newest), leaving(idle(3, labels=newest)))
-    assert counts(now, {}, LATER) == {
+    assert counts(now, {}) == {
         "replicas": 4,
         "desired": 3,
         "updatedReplicas": 2,
@@ -59,21 +60,22 @@ def test_slurms_numbers_count_what_nodes_do_and_how_many_drain() -> None:
     now = given(
         6, idle(0), busy(1), drained(2), draining(3), puzzling(4, "DOWN+NOT_RESPONDING"), puzzling(5, "SNORING"),
     )  # fmt: skip
-    told = counts(now, {}, LATER)
+    told = counts(now, {})
     assert (told["slurmIdle"], told["slurmAllocated"], told["slurmDown"], told["slurmDrain"]) == (2, 2, 1, 2)
 
 
 def test_slurms_numbers_stay_while_slurm_is_away() -> None:
     """A zero would be a lie."""
     before = {"slurmIdle": 5, "slurmAllocated": 2, "slurmDown": 1, "replicas": 99}
-    told = counts(given(1, idle(0), slurm=False), before, LATER)
+    told = counts(given(1, idle(0), slurm=False), before)
     assert (told["slurmIdle"], told["slurmAllocated"], told["slurmDown"], told["slurmDrain"]) == (5, 2, 1, 0)
     assert told["replicas"] == 1
 
 
 @pytest.mark.parametrize(("seconds", "age", "available"), [(0, 0, 1), (60, 59, 0), (60, 60, 1), (60, 61, 1)])
 def test_a_worker_counts_when_it_has_been_ready_long_enough(seconds: int, age: int, available: int) -> None:
-    told = counts(given(1, idle(0), minReadySeconds=seconds), {}, READY_AT + timedelta(seconds=age))
+    now = replace(given(1, idle(0), minReadySeconds=seconds), moment=READY_AT + timedelta(seconds=age))
+    told = counts(now, {})
     assert (told["availableReplicas"], told["unavailableReplicas"]) == (available, 1 - available)
 
 
@@ -82,7 +84,7 @@ def test_a_worker_counts_when_it_has_been_ready_long_enough(seconds: int, age: i
 )
 def test_somebody_looks_again_when_the_next_worker_counts(seconds: int, age: int, left: float | None) -> None:
     now = given(2, idle(0), starting(1), minReadySeconds=seconds)
-    assert available_in(now, READY_AT + timedelta(seconds=age)) == left
+    assert available_in(replace(now, moment=READY_AT + timedelta(seconds=age))) == left
 
 
 def told(now: Snapshot, decided: Plan | None = None, degraded: Cause | None = None) -> dict[str, tuple[str, str]]:
@@ -127,10 +129,10 @@ def test_what_the_conditions_say(now: Snapshot, expected: dict[str, str]) -> Non
 
 def test_the_worker_of_a_cordoned_machine_is_wanted_as_long_as_it_is_there() -> None:
     now = spread(["a"], on("a"), on("b"), keepers=["b", "c"])
-    assert counts(now, {}, LATER)["desired"] == 2
-    assert counts(now, {}, LATER)["unavailableReplicas"] == 0
+    assert counts(now, {})["desired"] == 2
+    assert counts(now, {})["unavailableReplicas"] == 0
     gone = replace(now, pods=[on("a").pod, on("b", going=True).pod])
-    assert counts(gone, {}, LATER)["desired"] == 1
+    assert counts(gone, {})["desired"] == 1
 
 
 def test_workers_with_one_trouble_are_one_line() -> None:

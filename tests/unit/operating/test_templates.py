@@ -53,7 +53,7 @@ seats = st.builds(
 
 def rendered(around: Cluster, made: NodeSet, one: Seat) -> Json:
     body = worker.pod(around, made, one)
-    body["metadata"]["labels"][HASH] = revision(made)
+    body["metadata"]["labels"] |= {HASH: revision(made), "app.kubernetes.io/managed-by": "penstock"}
     return body if one.machine is None else body | {"spec": on_machine(body["spec"], one.machine)}
 
 
@@ -80,3 +80,16 @@ def test_two_workers_share_nothing() -> None:
     first["spec"]["nodeSelector"]["gpu"] = "no"
     first["spec"]["containers"].clear()
     assert template.pod(seat(made, 1)) == rendered(cluster(made), made, seat(made, 1))
+
+
+def test_a_worker_says_that_we_made_it_whatever_the_template_says() -> None:
+    """Charts write their own name there, of the NodeSet; Slinky passed it on to its workers (adoption goes by it)."""
+    made = node_set("n", template={"metadata": {"labels": {"app.kubernetes.io/managed-by": "Helm"}}})
+    labels = WorkerTemplate(cluster(made), made).pod(seat(made, 0))["metadata"]["labels"]
+    assert labels["app.kubernetes.io/managed-by"] == "penstock"
+
+
+def test_a_worker_carries_the_hash_of_the_kept_revision() -> None:
+    made = node_set("n")
+    labels = WorkerTemplate(cluster(made), made, "kept").pod(seat(made, 0))["metadata"]["labels"]
+    assert labels[HASH] == "kept"

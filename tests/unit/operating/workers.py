@@ -11,8 +11,9 @@ from tests.unit.rendering.builders import node_set
 
 from penstock.api.nodeset import NodeSet
 from penstock.cluster.resources import Meta
-from penstock.operator.nodeset.plan import SCALE_IN, Plan
+from penstock.operator.nodeset.drains import MARK, SCALE_IN
 from penstock.operator.nodeset.snapshot import Snapshot, seat_at
+from penstock.operator.nodeset.steps import Plan
 from penstock.operator.resources import Machine, MachineSpec, Pod, PodCondition, PodSpec, PodStatus, Taint
 from penstock.render import labels
 from penstock.slurm.rest.messages import NodeReport
@@ -78,12 +79,12 @@ def busy(ordinal: int, **of_pod: Any) -> Worker:
     return _registered(ordinal, "MIXED", **of_pod)
 
 
-def draining(ordinal: int, *, reason: str = SCALE_IN, extra: str = SCALE_IN, **of_pod: Any) -> Worker:
+def draining(ordinal: int, *, reason: str = SCALE_IN, extra: str = MARK, **of_pod: Any) -> Worker:
     """A worker with jobs that takes no more of them; we said so, unless another reason is given."""
     return _registered(ordinal, "ALLOCATED+DRAIN", reason=reason, extra=extra, **of_pod)
 
 
-def drained(ordinal: int, *, reason: str = SCALE_IN, extra: str = SCALE_IN, **of_pod: Any) -> Worker:
+def drained(ordinal: int, *, reason: str = SCALE_IN, extra: str = MARK, **of_pod: Any) -> Worker:
     """A worker that takes no jobs and has none; we said so, unless another reason is given."""
     return _registered(ordinal, "IDLE+DRAIN", reason=reason, extra=extra, **of_pod)
 
@@ -169,8 +170,10 @@ def told(plan: Plan) -> list[str]:
     return [
         *(f"give back {node}" for node in plan.undrain),
         *(f"drain {one.node}" for one in plan.drain),
+        *(f"tend {one.claim.metadata.name}: {one.why}" for one in plan.tend),
+        *(f"claim {body['metadata']['name']}" for body in plan.claims),
         *(f"make {one.seat.pod_name}" for one in plan.create),
-        *(f"label {one.metadata.name}" for one in plan.relabel),
+        *(f"label {name}" for name in plan.relabel),
         *(f"remove {one.pod.metadata.name}{' if drained' if one.drained else ''}" for one in plan.remove),
         *(f"wait for {one.pod.metadata.name}{' (unknown)' if one.unknown else ''}" for one in plan.wait),
     ]

@@ -12,6 +12,7 @@ from penstock.api.nodeset import NodeSet
 from penstock.api.objects import Json
 from penstock.render import worker
 from penstock.render.inventory import Cluster
+from penstock.render.last_words import REASON
 from penstock.render.seat import machine_seat
 from penstock.slurm.conf import ConfError
 
@@ -101,7 +102,8 @@ def test_on_the_machines_network_a_worker_has_the_machines_name() -> None:
     assert made["spec"]["dnsPolicy"] == "ClusterFirstWithHostNet"
     chosen = pod(template={"spec": {"hostNetwork": True, "dnsPolicy": "Default"}})
     assert chosen["spec"]["dnsPolicy"] == "Default"
-    assert '"$(hostname -s)"' in container(made["spec"], "slurmd")["lifecycle"]["preStop"]["exec"]["command"][-1]
+    *_, reason = container(made["spec"], "slurmd")["lifecycle"]["preStop"]["exec"]["command"]
+    assert reason == REASON, "no name of a node behind it: the host name is taken"
 
 
 def test_a_worker_may_do_what_slurmd_needs() -> None:
@@ -130,7 +132,7 @@ def test_our_slurmd_starts_under_tini_by_its_full_path() -> None:
     resources = {"requests": {"cpu": 2, "memory": "2Gi"}}
     made = slurmd("gpu", slurmd={"resources": resources, "args": ["-v"]}, extraConf="Weight=5 Feature=big")
     assert made["image"] == "localhost/penstock/worker:26.05"
-    assert made["command"] == ["/usr/bin/tini", "--", "/usr/sbin/slurmd"]
+    assert (made["command"][:2], made["command"][-1]) == (["/usr/bin/tini", "--"], "/usr/sbin/slurmd")
     parameters = "Features=big,gpu CPUs=2 RealMemory=2048 Weight=5"
     assert made["args"] == ["-D", "-Z", "--conf-server", SERVER, "--conf", parameters, "-v"]
 
@@ -200,9 +202,17 @@ def test_slinkys_entry_point_finds_one_quoted_word() -> None:
 
 def test_a_leaving_worker_signs_off() -> None:
     """Facts 4.3: without it slurmctld waits a minute before it misses the node."""
-    command = slurmd(template={"spec": {"hostname": "g-"}})["lifecycle"]["preStop"]["exec"]["command"]
-    assert command[:4] == ["/usr/bin/scontrol", "update", "NodeName=g-0", "State=DOWN"]
-    assert command[4].startswith("Reason=slurm-operator: ")
+    hook = slurmd(template={"spec": {"hostname": "g-"}})["lifecycle"]["preStop"]
+    shell, option, script, *values = hook["exec"]["command"]
+    assert (shell, option) == ("/usr/bin/sh", "-c")
+    assert values[-2:] == [REASON, "g-0"]
+    assert "g-0" not in script
+
+
+def test_slinkys_workers_sign_off_by_their_host_name() -> None:
+    """Facts 4.8: their supervisor registers the node by it."""
+    command = slurmd(slurmd=SLINKY, template={"spec": {"hostname": "g-"}})["lifecycle"]["preStop"]["exec"]["command"]
+    assert command[-1] == REASON
 
 
 @pytest.mark.parametrize(("image", "handler"), [("x:24.11", "tcpSocket"), ("x:25.11", "httpGet"), ("x", "httpGet")])

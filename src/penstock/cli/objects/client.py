@@ -42,10 +42,16 @@ class _Changes(Changes[Any]):
 class Client(KubeCluster):
     """A `KubeCluster` that also watches whole objects and tells what kinds there are."""
 
-    async def watch(
+    def watch(
         self, resource: Resource[Any], where: Selection = EVERYTHING, *, since: str
     ) -> AsyncGenerator[Event[Any], None]:
         """What happens after `since`, until the server closes the stream."""
+        whole = resource.struct is dict
+        return (self._watch_whole if whole else super().watch)(resource, where, since=since)
+
+    async def _watch_whole(
+        self, resource: Resource[Any], where: Selection, *, since: str
+    ) -> AsyncGenerator[Event[Any], None]:
         seconds = math.ceil(self._limits.watch)
         query = {"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": since, "timeoutSeconds": str(seconds)}
         asked = {"labelSelector": where.labels, "fieldSelector": where.fields}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -57,15 +57,23 @@ def _parsed(source: str) -> Any:
 
 async def patch(session: Session, entry: Entry, item: Json, change: Change, *, dry_run: bool = False) -> Json:
     """The object after the patch."""
+    if dry_run:
+        return patches.merged(item, _merge_patch(item, change))
+    if change.kind == "merge":
+        return await send(session, entry, item, change.body) if change.body else item
+    return await work_out(session, entry, item, lambda now: _merge_patch(now, change))
+
+
+async def work_out(session: Session, entry: Entry, item: Json, work: Callable[[Json], Json]) -> Json:
+    """The object after a merge patch that was worked out on it; if it changes meanwhile, it is worked out again."""
     for _ in range(_TRIES):
-        body = _merge_patch(item, change)
-        if dry_run or not body:
-            return patches.merged(item, body)
+        body = work(item)
+        if not body:
+            return item
+        version = {"resourceVersion": text(item, "metadata", "resourceVersion")}
         try:
-            return await send(session, entry, item, body)
+            return await send(session, entry, item, body | {"metadata": body.get("metadata", {}) | version})
         except Conflict:
-            if change.kind == "merge":
-                raise
             name, namespace = name_of(item), namespace_of(item)
             item = typed(entry, cast(Json, await session.cluster.get(whole(entry), name, namespace)))
     raise Complaint(f"{label(entry, name_of(item))} changes faster than it can be patched; try again")
@@ -78,15 +86,11 @@ async def send(session: Session, entry: Entry, item: Json, body: Json) -> Json:
 
 
 def _merge_patch(item: Json, change: Change) -> Json:
-    """The same as a merge patch; one that was worked out on this version says so."""
+    """The same as a merge patch."""
     if change.kind == "merge":
         return cast(Json, change.body)
     worked_out = patches.json_patched if change.kind == "json" else patches.strategic
-    body = patches.difference(item, worked_out(item, change.body))
-    if not body:
-        return {}
-    version = {"resourceVersion": text(item, "metadata", "resourceVersion")}
-    return body | {"metadata": body.get("metadata", {}) | version}
+    return patches.difference(item, worked_out(item, change.body))
 
 
 def differ(old: Json, new: Json) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from penstock.api.objects import Json
 from penstock.cli.objects.complaint import Complaint
-from penstock.cli.objects.fields import NONE, items, mapping, name_of, number, text
+from penstock.cli.objects.fields import NONE, items, mapping, name_of, namespace_of, number, text
 from penstock.cli.objects.selecting import everything, label
 from penstock.cli.objects.session import Session
 from penstock.cluster.catalogue import Entry
@@ -32,10 +32,6 @@ class Revision:
 
 async def revisions(session: Session, entry: Entry, item: Json) -> list[Revision]:
     """The templates of a workload that are kept, the oldest first."""
-    if entry.name == "nodesets.slinky.slurm.net":
-        raise Complaint(
-            f"{label(entry, name_of(item))}: NodeSets keep no earlier templates yet; apply an earlier manifest"
-        )
     if entry.name not in _KEPT_BY:
         raise Complaint(f"{label(entry, name_of(item))}: {entry.plural} keep no earlier templates")
     kept = await everything(session, await session.kinds.find(_KEPT_BY[entry.name]))
@@ -56,6 +52,15 @@ def _revision(one: Json) -> Revision:
     told = text(one, "metadata", "annotations", _NUMBER)
     plain = template | {"metadata": mapping(template, "metadata") | {"labels": labels}}
     return Revision(int(told) if told.isdecimal() else 0, cause, plain)
+
+
+def document(item: Json, found: list[Revision]) -> Json:
+    """The templates of a workload for programs."""
+    told = [
+        {"revision": one.number, "changeCause": None if one.cause == NONE else one.cause, "template": one.template}
+        for one in found
+    ]
+    return {"name": name_of(item), "namespace": namespace_of(item), "revisions": told}
 
 
 def chosen(found: list[Revision], wanted: int, who: str) -> Revision:

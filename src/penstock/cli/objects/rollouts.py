@@ -26,6 +26,8 @@ def progress(entry: Entry, item: Json) -> Progress:
     name, status = name_of(item), item.get("status") or {}
     if number(status, "observedGeneration") < number(item, "metadata", "generation"):
         return Progress(f"Waiting for {entry.singular} spec update to be observed...")
+    if entry.name == f"nodesets.{_GROUP}":
+        return _node_set(entry, item)
     if entry.group == _GROUP:
         return _ours(entry, item)
     wanted = number(item, "spec", "replicas", otherwise=1)
@@ -81,6 +83,24 @@ def _daemon_set(name: str, status: Json) -> Progress:
     if available < wanted:
         return Progress(f"{waiting} {available} of {wanted} updated pods are available...")
     return Progress(f'daemon set "{name}" successfully rolled out', done=True)
+
+
+def _node_set(entry: Entry, item: Json) -> Progress:
+    """Workers of an old template go when they are idle, which may take as long as their jobs do."""
+    who, status = f'{entry.singular} "{name_of(item)}"', item.get("status") or {}
+    degraded = condition(item, "Degraded")
+    if text(degraded, "reason") == "UnknownRevision" and text(degraded, "status") == "True":
+        raise Complaint(f"{who}: {text(degraded, 'message')}")
+    updated, wanted = number(status, "updatedReplicas"), number(status, "desired")
+    if updated >= wanted:
+        return _ours(entry, item)
+    there = number(status, "replicas") >= wanted
+    if there and text(item, "spec", "updateStrategy", "type") == "OnDelete":
+        told = f"{updated} of {wanted} workers are of the newest template"
+        raise Complaint(f"{who} is updated by deleting its workers (OnDelete): {told}; there is nothing to wait for")
+    moving = text(condition(item, "Progressing"), "message")
+    told = f"{updated} out of {wanted} workers are of the newest template{f': {moving}' if moving else '...'}"
+    return Progress(f"Waiting for {who} rollout to finish: {told}")
 
 
 def _ours(entry: Entry, item: Json) -> Progress:

@@ -106,7 +106,8 @@ def _tidied(body: Json, traits: Traits, before: Json | None = None) -> Json:
         tidy: Json = structure.tidied(traits.shape, body, before)
         return tidy
     known = {name: part for name, part in body.items() if part is not None}
-    return traits.definition.conformed(known | {"metadata": structure.tidied(builtin.METADATA, body["metadata"])})
+    metadata = structure.tidied(builtin.METADATA, body["metadata"])
+    return traits.definition.conformed(known | {"metadata": metadata}, before)
 
 
 def _with_system_fields(wanted: Json, live: Json) -> Json:
@@ -127,6 +128,7 @@ def check(key: Key, traits: Traits, new: Json, old: Json | None) -> KeptMeta:
     meta = _read_metadata(key, new["metadata"])
     found = list(names.problems(meta, resource=key.resource, custom=traits.definition is not None))
     found += _late_finalizers(meta, old)
+    found += _thawed(builtin.FROZEN.get(key.resource), new, old)
     if traits.definition is not None:
         found += map(str, traits.definition.problems(new, old))
     if found:
@@ -149,6 +151,12 @@ def _late_finalizers(meta: KeptMeta, old: Json | None) -> Iterable[str]:
         quoted = ", ".join(f'"{name}"' for name in late)
         told = "no new finalizers can be added if the object is being deleted, found new finalizers"
         yield f"metadata.finalizers: Forbidden: {told} []string{{{quoted}}}"
+
+
+def _thawed(frozen: str | None, new: Json, old: Json | None) -> Iterable[str]:
+    if frozen is not None and old is not None and new.get(frozen) != old.get(frozen):
+        told = msgspec.json.encode(new.get(frozen)).decode()
+        yield f"{frozen}: Invalid value: {told}: field is immutable"
 
 
 def _kind(body: Json) -> str:

@@ -7,7 +7,7 @@ that is replaced whole. Taken from the schema of Kubernetes 1.36 (client-go, app
 from __future__ import annotations
 
 from penstock.api.objects import Json
-from penstock.cluster.store.shapes import ATOMIC, MAP, SET, Shape, by, struct
+from penstock.cluster.store.shapes import ATOMIC, MAP, RAW, SET, Shape, by, struct
 
 METADATA = struct(labels=MAP, annotations=MAP, finalizers=SET, ownerReferences=by("uid", item=ATOMIC))
 _CONDITIONS = by("type")
@@ -64,6 +64,7 @@ _WORKLOAD = struct(
 
 SHAPES: dict[str, Shape] = {
     "configmaps": struct(metadata=METADATA, binaryData=MAP, data=MAP),
+    "controllerrevisions.apps": struct(metadata=METADATA, data=RAW),
     "daemonsets.apps": _WORKLOAD,
     "deployments.apps": _WORKLOAD,
     "events": struct(metadata=METADATA, involvedObject=ATOMIC, related=ATOMIC),
@@ -157,6 +158,9 @@ WITH_GENERATION = frozenset(
         "statefulsets.apps",
     }
 )
+
+FROZEN: dict[str, str] = {"controllerrevisions.apps": "data"}
+"""By resource: a field that nobody may change once the object is there."""
 
 FIELD_SELECTORS: dict[str, tuple[str, ...]] = {"pods": ("spec.nodeName", "status.phase")}
 """Fields that a selector may name beside name and namespace."""

@@ -44,6 +44,8 @@ class Shape:
 
 
 ATOMIC = Shape()
+RAW = Shape()
+"""Owned whole, and kept as it was written: somebody else's JSON."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.cluster.store.fieldsets import LEAF, FieldSet, below, holds, node
-from penstock.cluster.store.shapes import MAP, Items, Piece, Pieces, Shape
+from penstock.cluster.store.shapes import MAP, RAW, Items, Piece, Pieces, Shape
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 """Most values are of these classes, and need not be asked for pieces."""
@@ -143,7 +143,7 @@ def tidied(shape: Shape, value: Any, before: Any = None) -> Any:
 
     What is the same as before was tidied then.
     """
-    if value is before or value.__class__ in _PLAIN:
+    if value is before or value.__class__ in _PLAIN or shape is RAW:
         return value
     if isinstance(value, list):
         return [tidied(shape.child(""), part) for part in value]

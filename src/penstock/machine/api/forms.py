@@ -146,6 +146,9 @@ _FORMS: dict[str, type[_Object]] = {
     "statefulsets.apps": _Workload,
 }
 
+_RAW = {"controllerrevisions.apps": "data"}
+"""Fields that are somebody else's JSON."""
+
 
 def check(entry: Entry, body: Json) -> None:
     """Nothing, or `Refused` when the body cannot be one of the kind."""
@@ -154,7 +157,7 @@ def check(entry: Entry, body: Json) -> None:
     except msgspec.ValidationError as problem:
         raise _not_one(entry, str(problem)) from None
     if entry.group != GROUP:
-        for name, keys in _without_key(body):
+        for name, keys in _without_key({key: part for key, part in body.items() if key != _RAW.get(entry.name)}):
             raise _not_one(entry, f"an item of {name} lacks its {' or '.join(keys)}, or has something else for it")
 
 

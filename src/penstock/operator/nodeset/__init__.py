@@ -1,9 +1,18 @@
 """The life of a NodeSet: observe what is, plan what to do (pure), do it, tell about it.
 
 ```
-reconcile   one look, from observing to telling          snapshot   what is, frozen
-plan        what to do about it, and why                 machines   where a worker may run, in DaemonSet mode
-act         doing it, each step checked once more        report     status and conditions
-revision    which template a worker was made from        expected   what we made and the watch has not shown
+reconcile    one look, from observing to telling
+observe      gathers the snapshot       snapshot    what is, frozen      expected, sightings  what watches hide
+plan         what to do, and why        steps       the words of a plan  words, preview       a plan for people
+  leaving    who shall go               order       who goes first       updates              who is of an old template
+  drains     whose nodes take no jobs   bounded     for how long         claims               whose claims are whose
+  machines   where a worker may run     pins        where it returns to
+act          doing it, each step checked once more; abreast: some at a time; refusals: not again at every look
+jobs         warn, requeue, cancel      finalizer   a deleted set waits for its workers
+templates    worker pods in numbers     report      status and conditions
+revision     which template a worker is of: revisions, history (kept), course (followed), adoption (Slinky's workers)
+reservation  maintenance windows: schedule (when), windows (kept in Slurm)
+marks        what pods tell of their nodes; marking writes it
+records      what Slurm is told of nodes, defunct: what it shall forget; recording tells it
 ```
 """

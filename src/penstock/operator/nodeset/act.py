@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from penstock.api.nodeset import NodeSet, Retention
+from penstock.api.nodeset import NodeSet
 from penstock.api.objects import Json, Labels
-from penstock.cluster.errors import AlreadyExists, Conflict, NotFound
+from penstock.cluster.errors import AlreadyExists, Conflict, Forbidden, NotFound, Refused
 from penstock.cluster.port import Preconditions
 from penstock.operator.context import Context
+from penstock.operator.nodeset.abreast import abreast
+from penstock.operator.nodeset.claims import Claims
+from penstock.operator.nodeset.drains import MARK, is_our_drain
 from penstock.operator.nodeset.expected import Expected
-from penstock.operator.nodeset.plan import SCALE_IN, Create, Plan, Remove, is_our_drain
-from penstock.operator.nodeset.snapshot import claim_names, slurm_node
+from penstock.operator.nodeset.refusals import Refusals
+from penstock.operator.nodeset.snapshot import Snapshot, slurm_node
+from penstock.operator.nodeset.steps import Create, Drain, Plan, Remove, Tend
 from penstock.operator.nodeset.templates import WorkerTemplate
 from penstock.operator.owned import NameTaken
-from penstock.operator.resources import CLAIMS, CUSTOMS, PODS, Custom
-from penstock.render import labels
-from penstock.render.claims import claims
+from penstock.operator.resources import CLAIMS, CUSTOMS, PODS, Claim, Custom
 from penstock.render.inventory import Cluster
-from penstock.render.seat import Seat
 from penstock.slurm import hostlist
 from penstock.slurm.rest.errors import SlurmError
 from penstock.slurm.rest.messages import NodeReport
-
-T = TypeVar("T")
-
-_AT_ONCE = 32
-"""Requests under way at a time."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,18 +34,26 @@ class Acting:
     context: Context
     item: Custom
     cluster: Cluster
-    node_set: NodeSet
+    now: Snapshot
     expected: Expected
-    claims_there: Collection[str]
+    refused: Refusals
     troubles: list[str] = field(default_factory=list)
+    """What Slurm did not take."""
+
+    @property
+    def node_set(self) -> NodeSet:
+        """The NodeSet that it is about."""
+        return self.now.node_set
 
     async def act(self, plan: Plan) -> None:
         """Do all of it: give back and drain before anything goes, so that Slurm is never surprised."""
         await self._give_back(plan.undrain)
-        await self._tell_slurm([one.node for one in plan.drain], state=["DRAIN"], reason=SCALE_IN, extra=SCALE_IN)
+        await self._drain(plan.drain)
+        await abreast(plan.tend, self._tend)
+        await abreast(plan.claims, self._claim)
         await self._create(plan.create)
-        for pod in plan.relabel:
-            await self._relabel(pod.metadata.name, {labels.CLUSTER: self.node_set.spec.controller_ref.name})
+        for name, wanted in plan.relabel.items():
+            await self._relabel(name, wanted)
         await self._remove(plan.remove)
 
     async def _give_back(self, nodes: Collection[str]) -> None:
@@ -59,6 +61,14 @@ class Acting:
         known = await self._nodes_now() if nodes else None
         still_ours = [name for name in nodes if known and name in known and is_our_drain(known[name])]
         await self._tell_slurm(still_ours, state=["UNDRAIN"], extra="")
+
+    async def _drain(self, drains: Collection[Drain]) -> None:
+        """Drain, all nodes that have one reason in one request."""
+        by_reason: dict[str, list[str]] = {}
+        for one in drains:
+            by_reason.setdefault(one.why, []).append(one.node)
+        for reason, nodes in by_reason.items():
+            await self._tell_slurm(nodes, state=["DRAIN"], reason=reason, extra=MARK)
 
     async def _tell_slurm(self, nodes: Collection[str], **changes: object) -> None:
         if not nodes:
@@ -72,29 +82,46 @@ class Acting:
     async def _create(self, seats: Collection[Create]) -> None:
         if not seats:
             return
-        template = WorkerTemplate(self.cluster, self.node_set)
+        template, claims = WorkerTemplate(self.cluster, self.node_set, self.now.revision), Claims(self.now)
 
         async def make(one: Create) -> None:
-            await self._claims(one.seat)
+            for body in claims.made_for(one.seat):
+                await self._claim(body)
             await self._pod(template.pod(one.seat))
 
-        await _side_by_side(seats, make)
+        await abreast(seats, make)
         names = hostlist.compress(one.seat.pod_name or "" for one in seats)
         self.context.events.normal(CUSTOMS["NodeSet"], self.item, "WorkersMade", f"{len(seats)}: {names}")
 
-    async def _claims(self, one: Seat) -> None:
-        if not self.node_set.spec.volume_claim_templates:
+    async def _claim(self, body: Json) -> None:
+        with suppress(AlreadyExists):
+            await self.context.cluster.create(CLAIMS, body)
+
+    async def _tend(self, one: Tend) -> None:
+        """Change a claim, unless it changed since we looked; what the cluster refuses is told and tried again later."""
+        meta, size = one.claim.metadata, one.request
+        if one.owners is not None:
+            await self._change_claim(one.claim, one.owners)
+        if size is None or self.refused.holds(meta.uid, size):
             return
-        owner = self.node_set.spec.persistent_volume_claim_retention_policy.when_deleted is Retention.DELETE
-        for name, body in zip(claim_names(self.node_set, one), claims(self.node_set, one), strict=True):
-            if name in self.claims_there:
-                continue
-            if owner:
-                body["metadata"]["ownerReferences"] = [labels.owned(self.node_set)]
-            try:
-                await self.context.cluster.create(CLAIMS, body)
-            except AlreadyExists:
-                continue
+        try:
+            grown = {"spec": {"resources": {"requests": {"storage": size}}}}
+            await self.context.cluster.patch(CLAIMS, meta.name, grown, namespace=meta.namespace)
+            self.context.events.normal(CUSTOMS["NodeSet"], self.item, "ClaimGrows", f"{meta.name}: to {size}")
+        except (Refused, Forbidden) as error:
+            self.refused.note(meta.uid, size, f'claim "{meta.name}" cannot grow to {size}: {error}')
+        except NotFound:
+            return
+
+    async def _change_claim(self, claim: Claim, owners: Sequence[Json]) -> bool:
+        """Give a claim its owners if it is still the one that we saw; tells whether it was."""
+        meta = claim.metadata
+        wanted = {"resourceVersion": meta.resource_version, "uid": meta.uid, "ownerReferences": [*owners]}
+        try:
+            await self.context.cluster.patch(CLAIMS, meta.name, {"metadata": wanted}, namespace=meta.namespace)
+        except (NotFound, Conflict):
+            return False
+        return True
 
     async def _pod(self, body: Json) -> None:
         name = body["metadata"]["name"]
@@ -116,15 +143,35 @@ class Acting:
         if lost:
             await self._relabel(name, lost)
 
-    async def _relabel(self, name: str, lost: Labels) -> None:
-        patch = {"metadata": {"labels": lost}}
+    async def _relabel(self, name: str, lost: Mapping[str, str]) -> None:
+        patch = {"metadata": {"labels": dict(lost)}}
         with suppress(NotFound):
             await self.context.cluster.patch(PODS, name, patch, namespace=self.node_set.metadata.namespace)
 
     async def _remove(self, removals: Collection[Remove]) -> None:
-        allowed = [one for one in removals if not one.drained]
-        allowed += await self._confirmed([one for one in removals if one.drained])
-        await _side_by_side(allowed, self._delete)
+        """Delete workers; what Slurm says of them is asked last of all."""
+        given = [one for one in removals if await self._give_claims(one)]
+        allowed = [one for one in given if not one.drained]
+        allowed += await self._confirmed([one for one in given if one.drained])
+        gone: dict[str, list[str]] = {}
+
+        async def delete(one: Remove) -> None:
+            if await self._delete(one):
+                gone.setdefault(one.why, []).append(one.pod.metadata.name)
+
+        await abreast(allowed, delete)
+        for why, names in gone.items():
+            note = f"{hostlist.compress(names)}: {why}"
+            self.context.events.normal(CUSTOMS["NodeSet"], self.item, "WorkersRemoved", note)
+
+    async def _give_claims(self, one: Remove) -> bool:
+        """Give a worker the claims that go with it. If one of them changed a moment ago the worker has to wait."""
+        claims = Claims(self.now)
+        for claim in one.claims:
+            owners = claims.handed_to(claim, one.pod)
+            if owners is not None and not await self._change_claim(claim, owners):
+                return False
+        return True
 
     async def _confirmed(self, removals: Collection[Remove]) -> list[Remove]:
         """Those of which Slurm says, at this moment, that nothing runs there; one question for all of them."""
@@ -140,37 +187,16 @@ class Acting:
             self.troubles.append(str(error))
             return None
 
-    async def _delete(self, one: Remove) -> None:
+    async def _delete(self, one: Remove) -> bool:
+        """Delete a worker, if it is still the one that we saw; tells whether it was."""
         meta = one.pod.metadata
         only_if = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
         try:
             await self.context.cluster.delete(PODS, meta.name, namespace=meta.namespace, only_if=only_if)
         except (NotFound, Conflict):
             # It changed since we looked: decide anew.
-            return
-        self.context.events.normal(CUSTOMS["NodeSet"], self.item, "WorkerRemoved", f"{meta.name}: {one.why}")
-
-
-async def _side_by_side(items: Collection[T], work: Callable[[T], Awaitable[None]]) -> None:
-    """Do something for each, some at a time. When one is refused the rest is not even tried."""
-
-    async def some() -> None:
-        for one in waiting:
-            await work(one)
-
-    waiting = iter(items)
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(_AT_ONCE, len(items))):
-                group.create_task(some())
-    except ExceptionGroup as errors:
-        # Many requests fail for one reason: the first error tells it.
-        raise _first(errors) from None
-
-
-def _first(errors: ExceptionGroup[Exception]) -> Exception:
-    error = errors.exceptions[0]
-    return _first(error) if isinstance(error, ExceptionGroup) else error
+            return False
+        return True
 
 
 def _may_go(one: Remove, node: NodeReport | None) -> bool:

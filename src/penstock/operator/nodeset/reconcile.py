@@ -2,111 +2,198 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.api.nodeset import NodeSet, ScalingMode
-from penstock.operator.caches import place
+from penstock.api.nodeset import NodeSet
 from penstock.operator.conditions import Cause
 from penstock.operator.context import Context, Outcome
-from penstock.operator.nodeset import machines
+from penstock.operator.nodeset import finalizer
 from penstock.operator.nodeset.act import Acting
+from penstock.operator.nodeset.adoption import adopted
+from penstock.operator.nodeset.course import Course, course
 from penstock.operator.nodeset.expected import FORGOTTEN_AFTER, Expected
-from penstock.operator.nodeset.plan import SHORT_LIFE, Plan, plan, registering
+from penstock.operator.nodeset.history import History
+from penstock.operator.nodeset.jobs import carry_out
+from penstock.operator.nodeset.marking import Marking
+from penstock.operator.nodeset.observe import Observer
+from penstock.operator.nodeset.plan import SHORT_LIFE, plan, registering
+from penstock.operator.nodeset.preview import Preview
+from penstock.operator.nodeset.recording import Recorded, Recording
+from penstock.operator.nodeset.refusals import Refusals
 from penstock.operator.nodeset.report import available_in, conditions, counts
+from penstock.operator.nodeset.revision import HASH
 from penstock.operator.nodeset.sightings import Sightings
 from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.nodeset.steps import Plan
+from penstock.operator.nodeset.windows import Kept, Windows
 from penstock.operator.references import cluster_of, missing
-from penstock.operator.resources import Custom, Machine
-from penstock.render import labels, worker, workers
+from penstock.operator.resources import Custom
+from penstock.operator.slurm import slurm_key
+from penstock.render import worker, workers
 from penstock.render.inventory import Cluster
-from penstock.render.seat import machine_seat
 
+_TAKES_EFFECT = 0.05
+"""Seconds until Slurm has carried out an order."""
 _ORDER_AGAIN = 2.0
 """Seconds until Slurm is given an order once more."""
+
+MARKS = "Marks"
+"""The queue's word for "write on the pods of this NodeSet": `("Marks", namespace, name)`."""
+
+Troubles = Sequence[Cause | None]
 
 
 class NodeSets:
     """The reconciler of NodeSets."""
 
     def __init__(self, context: Context) -> None:
-        self._expected = Expected()
-        self._sightings = Sightings()
-        context.caches.pods.subscribe(self._expected.shown)
-        context.caches.pods.subscribe(self._sightings.shown)
+        self._observer = Observer(Expected(), Sightings())
+        self._refused = Refusals()
+        self._history = History(context.cluster, context.caches.revisions)
+        self._marking = Marking(context.cluster, context.now)
+        self._recording = Recording()
+        self._windows = Windows(context)
+        context.caches.customs["NodeSet"].subscribe(self._forget)
+        context.caches.pods.subscribe(self._observer.expected.shown)
+        context.caches.pods.subscribe(self._observer.sightings.shown)
+
+    def _forget(self, old: Custom | None, new: Custom | None) -> None:
+        if old is not None and new is None:
+            self._windows.forget(old.metadata.uid)
 
     async def reconcile(self, context: Context, item: Custom, node_set: NodeSet) -> Outcome:
         """Bring the workers of a NodeSet a step closer to what it says."""
         inventory = await context.inventory(node_set.metadata.namespace)
         waits, cluster = missing(inventory, node_set), cluster_of(inventory, node_set)
-        now = self._observe(context, node_set, cluster)
-        if cluster is not None and len(now.there) > now.desired:
-            # Who leaves is chosen by who is idle, and that changes fast.
-            await context.slurm.ask_anew(cluster.controller)
-            now = self._observe(context, node_set, cluster)
-        if waits is not None or cluster is None:
+        if item.metadata.deletion_timestamp is None:
+            # Before anything is made of it, and before its hash is asked for: another may have taken the first one.
+            await self._history.record(node_set)
+        followed = self._course(context, node_set)
+        now = await self._observer.fresh(context, item, followed, cluster)
+        if now.deleting and (cluster is None or not now.pods):
+            return await self._end(context, item, cluster, now)
+        if cluster is None or (waits is not None and not now.deleting):
             # What is there stays: without its Controller nobody can say whether a worker may go.
-            return _told(context, item, now, Plan(), degraded=waits)
-        await context.keep_only("NodeSet", item, worker.ssh_config(node_set))
+            return _told(item, now, Plan(), degraded=waits)
+        if not now.deleting:
+            await finalizer.hold(context, item)
+            await context.keep_only("NodeSet", item, worker.ssh_config(followed.node_set))
         for body in workers.manifests(cluster):
             await context.owned.keep(body)
-        decided = plan(now)
+        decided = _planned(now, followed)
+        troubles = await self._act(context, item, cluster, now, decided)
+        await self._history.trim(node_set, {pod.metadata.labels.get(HASH, "") for pod in now.pods})
+        return await self._tell(context, item, cluster, now, decided, [*troubles, followed.trouble])
+
+    async def preview(self, context: Context, item: Custom, node_set: NodeSet) -> Preview:
+        """What would be done now; nothing is."""
+        inventory = await context.inventory(node_set.metadata.namespace)
+        cluster, followed = cluster_of(inventory, node_set), self._course(context, node_set)
+        if cluster is not None:
+            await context.slurm.ask(cluster.controller)
+        now = await self._observer.fresh(context, item, followed, cluster)
+        trouble = missing(inventory, node_set) or followed.trouble
+        return Preview(now=now, plan=Plan() if cluster is None else _planned(now, followed), trouble=trouble)
+
+    async def mark(self, context: Context, item: Custom, node_set: NodeSet) -> float | None:
+        """Have pods tell what Slurm says of them; tells in how many seconds to go on. Apart, for it may take long."""
+        inventory = await context.inventory(node_set.metadata.namespace)
+        followed = self._course(context, node_set)
+        now = self._observer.observe(context, item, followed, cluster_of(inventory, node_set))
+        more = await self._marking.mark(_without_removed(now, _planned(now, followed)))
+        return 0.0 if more else None
+
+    async def _end(self, context: Context, item: Custom, cluster: Cluster | None, now: Snapshot) -> Outcome:
+        """Let a deleted NodeSet go: first its window, then itself."""
+        kept = Kept()
+        if not finalizer.is_held(item, finalizer.RESERVATION):
+            await finalizer.release(context, item)
+        elif cluster is None:
+            # Without its Controller there is no Slurm, and nobody whose worker, or window, could be kept.
+            await self._windows.let_go(item)
+        else:
+            kept = await self._windows.keep(item, now.node_set, cluster.controller, (), now.slurm_time)
+        return _told(item, now, Plan(), degraded=kept.trouble, again=kept.again)
+
+    def _course(self, context: Context, node_set: NodeSet) -> Course:
+        pods = context.caches.pods.by("owners", node_set.metadata.uid)
+        return course(node_set, self._history.of(node_set), pods)
+
+    async def _act(self, context: Context, item: Custom, cluster: Cluster, now: Snapshot, decided: Plan) -> Troubles:
+        """Do what was decided; what Slurm did not take, or the cluster refused."""
         acting = Acting(
-            context=context, item=item, cluster=cluster, node_set=node_set, expected=self._expected,
-            claims_there=now.claims,
+            context=context, item=item, cluster=cluster, now=now, expected=self._observer.expected,
+            refused=self._refused,
         )  # fmt: skip
         await acting.act(decided)
-        trouble = Cause("SlurmUnknown", acting.troubles[0]) if acting.troubles else None
-        waiting = bool(decided.wait or decided.drain or decided.undrain or registering(now))
-        key = ("NodeSet", node_set.metadata.namespace, node_set.metadata.name)
-        context.wait_for_slurm(cluster.controller, key, waiting=waiting)
-        told = _told(context, item, now, decided, degraded=trouble)
-        if trouble is None:
-            return told
+        carried = await carry_out(context, item, cluster.controller, now.drain, decided.jobs)
+        unheard = [Cause("SlurmUnknown", words) for words in (*acting.troubles, *carried.troubles)]
+        refused = [Cause("SlurmRefuses", words) for words in carried.refusals]
+        return [*unheard, *refused, self._ungrown(decided)]
+
+    async def _tell(
+        self, context: Context, item: Custom, cluster: Cluster, now: Snapshot, decided: Plan, troubles: Troubles
+    ) -> Outcome:
+        """Tell people, pods and Slurm how things are, and see to it that somebody looks again."""
+        recorded, kept = Recorded(), Kept()
+        if not decided.create:
+            # Thousands of workers that come are not to wait for what is said about those that are there.
+            context.look((MARKS, item.metadata.namespace, item.metadata.name), 0)
+            recorded = await self._recording.record(context, item, cluster, now)
+            nodes = [one.name for pod in now.there if (one := now.report(pod)) is not None]
+            kept = await self._windows.keep(item, now.node_set, cluster.controller, nodes, now.slurm_time)
+        self._wait(context, cluster, item, now, decided)
+        refusal = Cause("SlurmRefuses", "; ".join(recorded.refusals)) if recorded.refusals else None
+        trouble = next((one for one in (*troubles, kept.trouble, refusal) if one is not None), None)
         # An order that Slurm did not take changes nothing there, so nothing would have us look again.
-        return replace(told, again=min(_ORDER_AGAIN, told.again or _ORDER_AGAIN))
+        unheard = recorded.trouble or (trouble is not None and trouble.reason == "SlurmUnknown")
+        due = [0.0] if recorded.more else [_ORDER_AGAIN] if unheard else []
+        told = _told(item, now, decided, degraded=trouble, again=_soonest(*due, kept.again, decided.again))
+        return replace(told, conditions=[*told.conditions, *([kept.condition] if kept.condition else [])])
 
-    def _observe(self, context: Context, node_set: NodeSet, cluster: Cluster | None) -> Snapshot:
-        meta, caches = node_set.metadata, context.caches
-        known = context.slurm.nodes(cluster.controller) if cluster else None
-        trouble = context.slurm.trouble(cluster.controller) if cluster else "its Controller is not there"
-        takers, keepers = _machines(context, node_set, cluster)
-        pods = tuple(caches.pods.by("owners", meta.uid))
-        return Snapshot(
-            node_set=node_set,
-            pods=pods,
-            young=self._sightings.within(SHORT_LIFE, (pod.metadata.uid for pod in pods if pod.ended)),
-            expected=self._expected.among(meta.namespace, f"{meta.name}-"),
-            claims={
-                claim.metadata.name
-                for claim in caches.claims.by("component", place(meta.namespace, labels.selector("slurmd", node_set)))
-            },
-            slurm=known.nodes if known else None,
-            slurm_trouble=trouble,
-            moment=context.now(),
-            takers=takers,
-            keepers=keepers,
-        )
+    def _wait(self, context: Context, cluster: Cluster, item: Custom, now: Snapshot, decided: Plan) -> None:
+        waiting = bool(decided.wait or decided.drain or decided.undrain or registering(now))
+        key = ("NodeSet", item.metadata.namespace, item.metadata.name)
+        context.wait_for_slurm(cluster.controller, key, waiting=waiting)
+        if decided.drain:
+            # An idle node is drained as soon as Slurm has the order; no need to wait for the next question.
+            context.look(slurm_key(cluster.controller), _TAKES_EFFECT)
+
+    def _ungrown(self, decided: Plan) -> Cause | None:
+        """Claims that should be larger and that the cluster does not let grow."""
+        wanted = frozenset((one.claim.metadata.uid, one.request) for one in decided.tend if one.request)
+        words = self._refused.words(wanted) if wanted else []
+        return Cause("ClaimsNotGrown", "; ".join(words)) if words else None
 
 
-def _machines(
-    context: Context, node_set: NodeSet, cluster: Cluster | None
-) -> tuple[tuple[Machine, ...], frozenset[str]]:
-    if cluster is None or node_set.spec.scaling_mode is not ScalingMode.DAEMON_SET:
-        return (), frozenset()
-    spec = worker.pod(cluster, node_set, machine_seat(None))["spec"]
-    everywhere = sorted(context.caches.machines.all(), key=lambda machine: machine.metadata.name)
-    takers = tuple(machine for machine in everywhere if machines.takes(machine, spec))
-    return takers, frozenset(machine.metadata.name for machine in everywhere if machines.keeps(machine, spec))
+def _planned(now: Snapshot, followed: Course) -> Plan:
+    """The plan; workers that another operator made get our labels, and until then nobody is taken for old."""
+    theirs = {pod.metadata.name: wanted for pod, wanted in adopted(now, followed.newest, followed.known)}
+    if not theirs:
+        return plan(now)
+    decided = plan(replace(now, rolls=False))
+    return replace(decided, relabel={**decided.relabel, **theirs})
 
 
-def _told(context: Context, item: Custom, now: Snapshot, decided: Plan, *, degraded: Cause | None) -> Outcome:
-    moment = context.now()
-    due = [0.0] if decided.more else []
-    due += [FORGOTTEN_AFTER] if now.expected else []
-    due += [SHORT_LIFE] if any(pod.ended for pod in now.there) else []
-    due += [seconds] if (seconds := available_in(now, moment)) is not None else []
+def _without_removed(now: Snapshot, decided: Plan) -> Snapshot:
+    gone = {one.pod.metadata.uid for one in decided.remove}
+    return replace(now, pods=[pod for pod in now.pods if pod.metadata.uid not in gone]) if gone else now
+
+
+def _soonest(*seconds: float | None) -> float | None:
+    return min((one for one in seconds if one is not None), default=None)
+
+
+def _told(item: Custom, now: Snapshot, decided: Plan, *, degraded: Cause | None, again: float | None = None) -> Outcome:
+    due = [
+        0.0 if decided.more else None,
+        FORGOTTEN_AFTER if now.expected else None,
+        SHORT_LIFE if any(pod.ended for pod in now.there) else None,
+        available_in(now),
+    ]
     return Outcome(
         conditions=conditions(now, decided, degraded=degraded),
-        status=counts(now, item.status, moment),
-        again=min(due, default=None),
+        status=counts(now, item.status),
+        again=_soonest(*due, again),
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
+from penstock.api.nodeset import UpdateType
 from penstock.api.objects import Json
 from penstock.operator.conditions import Cause, Condition, summary
-from penstock.operator.nodeset.plan import Plan
-from penstock.operator.nodeset.revision import HASH, revision
+from penstock.operator.nodeset.pins import pins
 from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.nodeset.steps import Plan
+from penstock.operator.nodeset.updates import current, is_available
 from penstock.operator.resources import Pod
 from penstock.render import labels
 from penstock.slurm import hostlist
@@ -19,35 +21,33 @@ _SHOWN = 3
 """Different troubles told in a message; the rest is counted."""
 
 
-def counts(now: Snapshot, before: Mapping[str, object], moment: datetime) -> Json:
+def counts(now: Snapshot, before: Mapping[str, object]) -> Json:
     """The numbers of the status. Slurm's stay as they were while Slurm does not answer: a zero would be a lie."""
-    newest = revision(now.node_set)
     seconds = now.node_set.spec.min_ready_seconds
-    available = sum(_is_available(pod, seconds, moment) for pod in now.ready) if seconds else len(now.ready)
+    available = sum(is_available(pod, now) for pod in now.ready) if seconds else len(now.ready)
     return {
         "replicas": len(now.pods),
         "desired": now.desired,
-        "updatedReplicas": sum(pod.metadata.labels.get(HASH) == newest for pod in now.there),
+        "updatedReplicas": current(now, now.there),
         "readyReplicas": len(now.ready),
         "availableReplicas": available,
         "unavailableReplicas": max(now.desired - available, 0),
         "observedGeneration": now.node_set.metadata.generation,
-        "nodeSetHash": newest,
+        "nodeSetHash": now.revision,
         "selector": labels.selector_text("slurmd", now.node_set),
+        **_pinned(now),
         **_slurm_counts(now, before),
     }
 
 
-def _is_available(pod: Pod, seconds: int, moment: datetime) -> bool:
-    if not pod.ready_since:
-        return True
-    return datetime.fromisoformat(pod.ready_since) + timedelta(seconds=seconds) <= moment
+def _pinned(now: Snapshot) -> Json:
+    return {"ordinalToNode": pins(now, now.machines_before)} if now.node_set.spec.pin_to_node else {}
 
 
-def available_in(now: Snapshot, moment: datetime) -> float | None:
+def available_in(now: Snapshot) -> float | None:
     """Seconds until the next worker counts as available; None when none is about to."""
-    seconds = now.node_set.spec.min_ready_seconds
-    if not seconds:
+    seconds, moment = now.node_set.spec.min_ready_seconds, now.moment
+    if not seconds or moment is None:
         return None
     since = [datetime.fromisoformat(pod.ready_since) for pod in now.ready if pod.ready_since]
     left = [(one + timedelta(seconds=seconds) - moment).total_seconds() for one in since]
@@ -81,18 +81,23 @@ def conditions(now: Snapshot, plan: Plan, *, degraded: Cause | None) -> list[Con
 
 
 def _progress(now: Snapshot, plan: Plan, ready: int) -> Cause | None:
-    if plan.wait or plan.drain:
-        return Cause("Draining", _leaving(plan))
+    if told := _leaving(plan):
+        return Cause("Draining", f"{len(told)} workers leave when they are drained. {_grouped(told)}")
     if len(now.pods) > now.desired:
         return Cause("ScalingIn", f"{len(now.pods)} workers are there, {now.desired} are wanted.")
     if ready < now.desired:
         return Cause("ScalingOut", f"{ready} of {now.desired} workers are ready.")
+    old = sum(not now.is_current(pod) for pod in now.there)
+    if old and now.node_set.spec.update_strategy.type is UpdateType.ROLLING_UPDATE:
+        return Cause("Updating", f"{old} of {len(now.there)} workers are not of template {now.revision} yet.")
     return None
 
 
-def _leaving(plan: Plan) -> str:
-    told = [(one.pod, one.why) for one in plan.wait] + [(one.pod, "begins to drain") for one in plan.drain]
-    return f"{len(told)} workers leave when they are drained. {_grouped(told)}"
+def _leaving(plan: Plan) -> list[tuple[Pod, str]]:
+    """Workers that leave and are not drained yet, and what is said of each."""
+    going = {one.pod.metadata.uid for one in plan.leaving}
+    begun = [(one.pod, "begins to drain") for one in plan.drain if one.pod.metadata.uid in going]
+    return [(one.pod, one.why) for one in plan.wait] + begun
 
 
 def _grouped(told: Iterable[tuple[Pod, str]]) -> str:
@@ -108,6 +113,8 @@ def _grouped(told: Iterable[tuple[Pod, str]]) -> str:
 def _trouble(now: Snapshot, plan: Plan) -> Cause | None:
     if unknown := [one for one in plan.wait if one.unknown]:
         return Cause("SlurmUnknown", _grouped((one.pod, one.why) for one in unknown))
+    if plan.blocked or plan.conflicts:
+        return Cause("ClaimsInTheWay", "; ".join([*{one.why for one in plan.blocked}, *plan.conflicts][:_SHOWN]))
     if len(now.ready) == len(now.there):
         return None
     troubles = [(pod, pod.trouble) for pod in now.there if pod.trouble and pod.ready_since is None]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from penstock.api.nodeset import NodeSet, ScalingMode
-from penstock.operator.resources import Machine, Pod
+from penstock.api.nodeset import Drain, DrainTimeoutAction, NodeSet, ScalingMode
+from penstock.api.scalars import Duration
+from penstock.operator.nodeset.revision import HASH, revision
+from penstock.operator.resources import Claim, Machine, Pod
 from penstock.render import labels, names
 from penstock.render.seat import Seat, on_host_network, seat_on
 from penstock.slurm.rest.messages import NodeReport
 
+ON_DELETION = "nodeset.slinky.slurm.net/on-deletion"
+"""Annotation of a NodeSet: `Cancel` has its jobs cancelled when it is deleted; else they are waited for."""
+_CANCEL = Drain(timeout=Duration.parse("0s"), on_timeout=DrainTimeoutAction.CANCEL)
 HOSTNAME_OVERRIDE = "nodeset.slinky.slurm.net/hostname-override"
 """Annotation of a machine: what its Slurm node is called in DaemonSet mode."""
 
@@ -27,8 +32,16 @@ class Snapshot:
     """Its pods, leaving ones included."""
     expected: AbstractSet[str] = frozenset()
     """Names of pods that we made and that the watch has not shown."""
-    claims: AbstractSet[str] = frozenset()
-    """Names of the claims there are."""
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+    """Its claims by name."""
+    machines: Mapping[str, Machine] = field(default_factory=dict)
+    """Kubernetes' nodes by name."""
+    told_conditions: AbstractSet[str] = frozenset()
+    """Conditions of machines that are passed on as the reason of a drain."""
+    deleting: bool = False
+    """Somebody deleted the NodeSet; it stays until its workers are gone."""
+    slurm_time: int | None = None
+    """What Slurm's clock says, in Unix seconds; None when it has not answered."""
     slurm: Mapping[str, NodeReport] | None = None
     """Slurm's nodes; None: Slurm has not answered, so nobody may assume."""
     slurm_trouble: str = ""
@@ -37,6 +50,14 @@ class Snapshot:
     """Machines that may take a worker, in DaemonSet mode."""
     keepers: AbstractSet[str] = frozenset()
     """Names of machines that may keep theirs."""
+    newest: str = ""
+    """The hash of the template that workers should be of, if it is not that of the spec."""
+    rolls: bool = True
+    """Whether workers of other templates are replaced."""
+    makes: bool = True
+    """Whether workers are made at all."""
+    machines_before: Mapping[str, str] = field(default_factory=dict)
+    """Where the worker of each ordinal ran, with `pinToNode`."""
     moment: datetime | None = None
     """When it was taken."""
     young: AbstractSet[str] = frozenset()
@@ -55,10 +76,36 @@ class Snapshot:
     @cached_property
     def desired(self) -> int:
         """How many workers there should be. One that its machine only keeps is wanted as long as it is there."""
+        if self.deleting:
+            return 0
         if not self.per_machine:
             return self.node_set.spec.replicas
         kept = {pod.spec.node_name for pod in self.there if pod.spec.node_name in self.keepers}
         return len(kept | {machine.metadata.name for machine in self.takers})
+
+    @cached_property
+    def cordoned(self) -> dict[str, Machine]:
+        """The machines that somebody cordoned, by name."""
+        return {name: machine for name, machine in self.machines.items() if machine.spec.unschedulable}
+
+    @cached_property
+    def revision(self) -> str:
+        """The newest template."""
+        return self.newest or revision(self.node_set)
+
+    def is_current(self, pod: Pod) -> bool:
+        """Whether a worker is of the newest template. One that says nothing of it is taken for one."""
+        return pod.metadata.labels.get(HASH, self.revision) == self.revision
+
+    @property
+    def drain(self) -> Drain:
+        """How long leaving workers wait for their jobs. Who deletes a set may say that its jobs are to be cancelled."""
+        return _CANCEL if self.cancels else self.node_set.spec.drain
+
+    @property
+    def cancels(self) -> bool:
+        """The NodeSet is deleted, and its jobs are not to be waited for."""
+        return self.deleting and self.node_set.metadata.annotations.get(ON_DELETION, "").lower() == "cancel"
 
     @property
     def per_machine(self) -> bool:
@@ -67,7 +114,14 @@ class Snapshot:
 
     def report(self, pod: Pod) -> NodeReport | None:
         """What Slurm says about a worker; None when it says nothing."""
-        return None if self.slurm is None else self.slurm.get(slurm_node(self.node_set, pod))
+        if self.slurm is None:
+            return None
+        name = None if self._named_by_machines else pod.metadata.labels.get(labels.POD_HOSTNAME)
+        return self.slurm.get(name or slurm_node(self.node_set, pod))
+
+    @cached_property
+    def _named_by_machines(self) -> bool:
+        return not self.per_machine and on_host_network(self.node_set)
 
 
 def slurm_node(node_set: NodeSet, pod: Pod) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from penstock.api.nodeset import NodeSet
 from penstock.api.objects import Json
-from penstock.operator.nodeset.revision import HASH, revision
+from penstock.operator.nodeset.revision import HASH, OURS, revision
 from penstock.render import worker
 from penstock.render.inventory import Cluster
 from penstock.render.placement import on_machine
@@ -26,10 +26,11 @@ _NAMES = tuple(field.name for field in fields(Seat))
 class WorkerTemplate:
     """The pods of a NodeSet."""
 
-    def __init__(self, cluster: Cluster, node_set: NodeSet) -> None:
+    def __init__(self, cluster: Cluster, node_set: NodeSet, newest: str | None = None) -> None:
         self._cluster = cluster
         self._node_set = node_set
-        self._revision = revision(node_set)
+        self._revision = newest or revision(node_set)
+        """The hash that workers carry: that of the kept revision, which may be reckoned otherwise."""
         self._texts: dict[tuple[str, ...], bytes] = {}
         """By the names that a seat has, for one without a machine is rendered otherwise."""
         self._marks = {name: uuid.uuid4().hex for name in _NAMES}
@@ -55,7 +56,7 @@ class WorkerTemplate:
             machine=marks.get("machine"),
         )
         body = worker.pod(self._cluster, self._node_set, one)
-        body["metadata"]["labels"][HASH] = self._revision
+        body["metadata"]["labels"] |= {HASH: self._revision, **OURS}
         if one.machine is not None:
             body["spec"] = on_machine(body["spec"], one.machine)
         return msgspec.json.encode(body)

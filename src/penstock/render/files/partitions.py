@@ -1,19 +1,26 @@
-"""The last section of slurm.conf: NodeSets, their static nodes, and the partitions over them."""
+"""The last section of slurm.conf: NodeSets, their static nodes, and the partitions over them.
+
+slurmctld ends the jobs of a partition that is not there any more. So one that goes is closed first: it takes no new
+jobs, those that wait in it may still start, and `operator/partitions.py` says when nobody names it any more (PT-5).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from penstock.api.controller import Partition
 from penstock.api.nodeset import NodeSet, Registration
 from penstock.render import names
-from penstock.render.inventory import Cluster
+from penstock.render.inventory import ClosedPartition, Cluster
 from penstock.render.resources import resources_of
 from penstock.render.seat import has_own_name
 from penstock.slurm import conf
-from penstock.slurm.conf import ConfError, Section
+from penstock.slurm.conf import ConfError, Section, Setting
 
 _RESERVED = ("PartitionName", "Nodes")
+_OPEN = ("State", "Default")
+"""Settings that would let new jobs in."""
 
 
 def node_section(cluster: Cluster) -> Section:
@@ -24,17 +31,22 @@ def node_section(cluster: Cluster) -> Section:
         section.lines.append(conf.line(("NodeSet", node_set.slurm_name), ("Feature", node_set.slurm_name)))
         section.lines += _own_partition(node_set)
     section.lines += [_shared_partition(cluster, partition) for partition in cluster.controller.spec.partitions]
+    section.lines += [_closed_partition(cluster, one) for one in sorted(cluster.closed, key=lambda one: one.name)]
     return section
 
 
 def _own_partition(node_set: NodeSet) -> Iterator[str]:
     if node_set.spec.partition.enabled:
         name = node_set.slurm_name
-        config = conf.tail(
-            node_set.spec.partition.config, of=f'partition of NodeSet "{node_set.metadata.name}"', reserved=_RESERVED
+        config = conf.pairs(
+            node_set.spec.partition.config or "",
+            of=f'partition of NodeSet "{node_set.metadata.name}"',
+            reserved=_RESERVED,
         )
+        if node_set.metadata.deletion_timestamp is not None:
+            config = _closing(config)
         # The blank stays when there is no more to say: a different byte would be a different configuration.
-        yield f"{conf.line(('PartitionName', name), ('Nodes', name))} {config}"
+        yield f"{conf.line(('PartitionName', name), ('Nodes', name))} {conf.line(*config)}"
 
 
 def _shared_partition(cluster: Cluster, partition: Partition) -> str:
@@ -52,6 +64,35 @@ def _members(cluster: Cluster, partition: Partition) -> list[str]:
         return ["ALL"]
     by_name = {node_set.metadata.name: node_set.slurm_name for node_set in cluster.node_sets}
     return list(dict.fromkeys(by_name[name] for name in partition.node_sets if name in by_name))
+
+
+def _closing(settings: Iterable[tuple[str, Setting]]) -> list[tuple[str, Setting]]:
+    """The settings of a partition that takes no new jobs. All others stay, for jobs that wait there still start."""
+    taken = {key.lower() for key in _OPEN}
+    return [*((key, setting) for key, setting in settings if key.lower() not in taken), ("State", "DRAIN")]
+
+
+def _closed_partition(cluster: Cluster, partition: ClosedPartition) -> str:
+    """The line of a partition that waits for its last jobs; of what it said, all that can still be said."""
+    said = {key.lower(): text for key, text in partition.settings}
+    nodes = ",".join(_remaining(cluster, said.get("nodes", "")))
+    rest = _closing(_writable(pair for pair in partition.settings if pair[0].lower() != "nodes"))
+    return conf.line(("PartitionName", partition.name), *([("Nodes", nodes)] if nodes else []), *rest)
+
+
+def _writable(settings: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """What was read from a file need not be what we would write; it is nobody's any more, so nobody could mend it."""
+    for pair in settings:
+        with suppress(ConfError):
+            conf.line(pair)
+            yield pair
+
+
+def _remaining(cluster: Cluster, nodes: str) -> list[str]:
+    """Of the sets that a partition was made of those that are still there: slurmctld dies of any other."""
+    theirs = conf.entries(cluster.controller.spec.extra_conf or "", "NodeSet")
+    known = {"ALL", *(one.slurm_name for one in cluster.node_sets), *(pairs[0][1] for pairs in theirs)}
+    return [name for name in nodes.split(",") if name in known]
 
 
 def _static_nodes(cluster: Cluster, node_set: NodeSet) -> Iterator[str]:

@@ -35,7 +35,7 @@ class SlurmConflict(SlurmError):
 # Numbers of slurm_errno.h, which are the same in 24.11 and 26.05.
 _NOT_FOUND = frozenset({2000, 2017, 2018})  # partition, job id, node name
 _DENIED = 1007  # "Protocol authentication error"
-_CONFLICT = frozenset({2016})  # nodes are busy
+_CONFLICT = frozenset({2016, 2020})  # nodes are busy; a job "can not be altered now, try again later"
 _TROUBLED = (range(1000, 2000), range(5000, 5100), range(7000, 7100))  # slurmctld, its protocol, the database
 _UNSPECIFIED = -1  # what slurmrestd says when it could not find out: nothing may be assumed
 

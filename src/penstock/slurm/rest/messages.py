@@ -62,8 +62,19 @@ class PartitionReport(msgspec.Struct, frozen=True):
         configured: str = ""
         total: int = 0
 
+    class About(msgspec.Struct, frozen=True):
+        """How it is."""
+
+        state: tuple[str, ...] = ()
+
     name: str
     nodes: Nodes = Nodes()
+    partition: About = About()
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether new jobs may name it. What is not said is no word against it."""
+        return not {"DRAIN", "INACTIVE"} & set(self.partition.state)
 
 
 class JobStateReport(msgspec.Struct, frozen=True):
@@ -98,6 +109,9 @@ class JobReport(msgspec.Struct, frozen=True):
     """A job, as far as we read it: the whole of it is 9 kB."""
 
     job_id: int
+    partition: str = ""
+    """The one that it runs in; before that all that it may run in."""
+    admin_comment: str = ""
     job_state: tuple[str, ...] = ()
     state_reason: str = ""
     state_description: str = ""
@@ -109,6 +123,37 @@ class JobReport(msgspec.Struct, frozen=True):
     def condition(self) -> jobstate.JobState:
         """The state with its questions answered."""
         return jobstate.parse(self.job_state)
+
+
+class JobReached(msgspec.Struct, frozen=True):
+    """A job that an order was meant for, and whether it reached it."""
+
+    class Trouble(msgspec.Struct, frozen=True):
+        """Why it did not; number 0 when it did."""
+
+        code: int = 0
+        string: str = ""
+
+    step_id: str
+    """What people call it, and what orders to one job should: `12`, `7_3` of an array, `9+1` of a job of many kinds."""
+    job_id: Number = Number()
+    """Its record. That of an array's last task has the array's number, which Slurm takes for all of the tasks."""
+    error: Trouble = Trouble()
+
+    @property
+    def trouble(self) -> str:
+        """Why the order did not reach it, in Slurm's words; nothing when it did."""
+        return self.error.string if self.error.code else ""
+
+
+class ReservationReport(msgspec.Struct, frozen=True):
+    """A reservation, as far as we read it."""
+
+    name: str
+    node_list: str = ""
+    flags: tuple[str, ...] = ()
+    start_time: Number = Number()
+    end_time: Number = Number()
 
 
 class PingReport(msgspec.Struct, frozen=True):
@@ -136,12 +181,22 @@ class Answer(msgspec.Struct, frozen=True):
 
     errors: tuple[Fault, ...] = ()
 
+    @property
+    def empty(self) -> bool:
+        """It tells of nothing."""
+        return False
+
 
 class NodesAnswer(Answer, frozen=True):
     """Answer of nodes/ and node/{name}."""
 
     nodes: tuple[NodeReport, ...] = ()
     last_update: Number = Number()
+
+    @property
+    def empty(self) -> bool:
+        """No node."""
+        return not self.nodes
 
 
 class PartitionsAnswer(Answer, frozen=True):
@@ -166,3 +221,20 @@ class PingAnswer(Answer, frozen=True):
     """Answer of ping/."""
 
     pings: tuple[PingReport, ...] = ()
+
+
+class JobsReachedAnswer(Answer, frozen=True):
+    """Answer to an order about jobs that are named by what they have in common."""
+
+    status: tuple[JobReached, ...] = ()
+
+
+class ReservationsAnswer(Answer, frozen=True):
+    """Answer of reservation/{name}."""
+
+    reservations: tuple[ReservationReport, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """No reservation."""
+        return not self.reservations

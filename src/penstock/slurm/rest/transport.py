@@ -54,6 +54,7 @@ class Transport:
         self.url = url
         self._connect = dial
         self._places = asyncio.Semaphore(connections)
+        self._kept = connections
         self._idle: list[_Line] = []
         self._timeout = timeout
 
@@ -100,7 +101,9 @@ class Transport:
         except BaseException:
             await _hang_up(line)
             raise
-        if reply.status < 400 and line.state.our_state is h11.DONE and line.state.their_state is h11.DONE:
+        whole = line.state.our_state is h11.DONE and line.state.their_state is h11.DONE
+        # Orders bring a line of their own each, and slurmrestd takes 124 in all.
+        if reply.status < 400 and whole and len(self._idle) < self._kept:
             line.state.start_next_cycle()
             self._idle.append(line)
         else:

@@ -1,0 +1,146 @@
+"""How long a leaving worker waits for its jobs (NS-8). Pure; `jobs` does what is decided here.
+
+`drain.timeout` counts from the moment at which Slurm was told to drain the node, by Slurm's own clock. Shortly before
+it is over the jobs are warned; when it is, they are requeued or cancelled, as `drain.onTimeout` says. What was done is
+noted in the node's `extra`, behind our mark: there it outlives us, and goes with the drain. No job is ended without a
+warning that came in time, however late we come ourselves. What is done twice is what we did and could not note.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from penstock.api.nodeset import Drain, DrainTimeoutAction
+from penstock.operator.nodeset.drains import MARK, is_our_drain
+from penstock.slurm.nodestate import Base
+from penstock.slurm.rest.messages import NodeReport
+
+LONGEST_WARNING = 60
+"""Seconds between the warning and the end; half of a timeout that is shorter than twice as much."""
+_ROUNDING = 1
+"""Seconds. Slurm cuts off parts of a second, so what seems to be a second ago may have been a moment ago."""
+_WITH_JOBS = {Base.ALLOCATED, Base.MIXED}
+_NOTES = re.compile(r" (?:warned=(\d+),(\d+)|ended=(\d+))")
+
+
+class Act(Enum):
+    """What is done to the jobs of a node."""
+
+    WARN = "warn"
+    REQUEUE = "requeue"
+    CANCEL = "cancel"
+
+
+_AT_THE_END = {DrainTimeoutAction.REQUEUE: Act.REQUEUE, DrainTimeoutAction.CANCEL: Act.CANCEL}
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Something to be done now to all jobs of some nodes."""
+
+    act: Act
+    nodes: tuple[str, ...]
+    end: int
+    """Slurm's time at which the jobs are requeued or cancelled."""
+    note: str
+    """What stands in the `extra` of these nodes once it is done."""
+
+    @property
+    def why(self) -> str:
+        """In words."""
+        return "drain.timeout is nearly over" if self.act is Act.WARN else "drain.timeout is over"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What to do now, and in how many seconds to decide again; None: not before something changes."""
+
+    orders: tuple[Order, ...] = ()
+    again: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Notes:
+    """What the `extra` of a node says about its present drain."""
+
+    warned_at: int | None = None
+    ended: bool = False
+
+
+def bounded(policy: Drain, leaving: Iterable[NodeReport], now: int | None) -> Bound:
+    """Decide about the nodes of leaving workers; `now` is Slurm's time, None when Slurm has not told it."""
+    if now is None or policy.timeout is None or policy.on_timeout not in _AT_THE_END:
+        return Bound()
+    groups: dict[tuple[Act, int, str], list[str]] = {}
+    waits: list[int] = []
+    for node in leaving:
+        due = _due(policy, policy.timeout.seconds, node)
+        if due is None:
+            continue
+        act, moment = due
+        if now < moment:
+            waits.append(moment - now)
+        else:
+            end, note = _outcome(policy.timeout.seconds, node, act, now)
+            groups.setdefault((act, end, note), []).append(node.name)
+    orders = tuple(Order(act, tuple(nodes), end, note) for (act, end, note), nodes in groups.items())
+    return Bound(orders, float(min(waits)) if waits else None)
+
+
+def has_jobs_of_ours(node: NodeReport) -> bool:
+    """Whether a node drains because of us alone, by our own mark, and certainly has jobs."""
+    return is_our_drain(node) and node.extra.startswith(MARK) and node.condition.base in _WITH_JOBS
+
+
+def prospect(policy: Drain, node: NodeReport) -> str:
+    """What becomes of the jobs of a draining node, for people; it changes only when something is done."""
+    if policy.timeout is None or policy.on_timeout not in _AT_THE_END:
+        return "jobs still run on it"
+    requeue = policy.on_timeout is DrainTimeoutAction.REQUEUE
+    notes = _noted(node)
+    if notes.ended:
+        rest = "those that cannot be requeued are waited for" if requeue else "Slurm is still ending them"
+        return f"Slurm was told to {policy.on_timeout.value.lower()} the jobs that run on it; {rest}"
+    fate = "requeued" if requeue else "cancelled"
+    warned = "; they have been warned" if notes.warned_at is not None else ""
+    return f"jobs still run on it, which are {fate} when it has drained for {policy.timeout.text}{warned}"
+
+
+def _due(policy: Drain, timeout: float, node: NodeReport) -> tuple[Act, int] | None:
+    """What has to be done next about a node, and when; None: nothing any more, or nothing by us."""
+    since, notes = node.reason_changed_at.value, _noted(node)
+    if since is None or notes.ended or not has_jobs_of_ours(node):
+        return None
+    if notes.warned_at is None:
+        return Act.WARN, since + math.ceil(timeout - _ahead(timeout)) + _ROUNDING
+    return _AT_THE_END[policy.on_timeout], _end(timeout, since, notes.warned_at)
+
+
+def _outcome(timeout: float, node: NodeReport, act: Act, now: int) -> tuple[int, str]:
+    """When the end is, or was, and the node's `extra` when this has been done."""
+    since = node.reason_changed_at.number
+    bare = _NOTES.sub("", node.extra)
+    if act is Act.WARN:
+        return _end(timeout, since, now), f"{bare} warned={since},{now}"
+    return _end(timeout, since, _noted(node).warned_at or now), f"{bare} ended={since}"
+
+
+def _end(timeout: float, since: int, warned_at: int) -> int:
+    return math.ceil(max(since + timeout, warned_at + _ahead(timeout))) + _ROUNDING
+
+
+def _ahead(timeout: float) -> float:
+    return min(LONGEST_WARNING, timeout / 2)
+
+
+def _noted(node: NodeReport) -> _Notes:
+    """Notes of another drain, which began at another time, are none."""
+    found = _NOTES.search(node.extra)
+    since = node.reason_changed_at.value
+    if found is None or since is None or int(found[1] or found[3]) != since:
+        return _Notes()
+    return _Notes(ended=True) if found[3] else _Notes(warned_at=int(found[2]))

@@ -1,0 +1,107 @@
+"""Which Slurm nodes take no jobs, and because of whom.
+
+A node drains because its worker leaves, because somebody cordoned the worker or its machine, or because somebody told
+Slurm so. The first three are wishes that stand in Kubernetes: the drain follows them, and goes when they go. The last
+is a person's own word, and is never undone here. Whose a drain is, its reason tells, and a mark in the node's `extra`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.nodeset.steps import Cause, Drain, Leaving
+from penstock.operator.resources import Machine, Pod
+from penstock.slurm.nodestate import Base
+from penstock.slurm.rest.messages import NodeReport
+
+PENSTOCK, SLINKY = "penstock: ", "slurm-operator: "
+OURS = (PENSTOCK, SLINKY)
+"""How the reasons of our own drains begin, and of Slinky's, whose clusters we may have taken over."""
+MARK = "penstock: drained"
+"""How a node's `extra` begins while it drains because of us; what follows are notes about that drain."""
+SCALE_IN = f"{PENSTOCK}{Cause.SCALE_IN.value}"
+CORDONS = _OLD, _SHORT = ("nodeset.slinky.slurm.net/pod-cordon", "slinky.slurm.net/pod-cordon")
+"""Annotations of a worker with which a person has its node drained: Slinky's, and that of the first documents."""
+CORDON_REASON = "nodeset.slinky.slurm.net/node-cordon-reason"
+"""Annotation of a machine: what Slurm is told as reason."""
+_LONGEST_REASON = 256
+_LAST_WORDS = re.compile("terminat|pod ends", re.IGNORECASE)
+"""What a worker says of itself when it ends, over whatever reason there was."""
+
+
+def is_our_drain(node: NodeReport) -> bool:
+    """Whether a node drains because of us alone. Who drained it since, in their own words, keeps it so."""
+    if not node.condition.drain:
+        return False
+    if node.extra.startswith(MARK):
+        return node.reason.startswith(OURS)
+    return node.reason.startswith(SLINKY) and not node.extra and not _LAST_WORDS.search(node.reason)
+
+
+def reason_for(one: Leaving, revision: str) -> str:
+    """What Slurm is told about a worker that leaves."""
+    words = f"update to {revision}" if one.cause is Cause.UPDATE else one.cause.value
+    return f"{PENSTOCK}{words}"
+
+
+def is_cordoned(now: Snapshot, pod: Pod) -> bool:
+    """Whether somebody cordoned a worker, or its machine."""
+    return _pod_cordoned(pod) or pod.spec.node_name in now.cordoned
+
+
+def cordon_reason(now: Snapshot, pod: Pod) -> str | None:
+    """Why the node of a worker that stays shall drain; None when it shall not."""
+    machine = now.cordoned.get(pod.spec.node_name)
+    return _pod_reason(pod) if machine is None else _machine_reason(now, machine)
+
+
+def _pod_reason(pod: Pod) -> str | None:
+    return f"{PENSTOCK}pod {pod.metadata.name} is cordoned" if _pod_cordoned(pod) else None
+
+
+def _machine_reason(now: Snapshot, machine: Machine) -> str:
+    return f"{PENSTOCK}{_told(now, machine) or f'machine {machine.metadata.name} is cordoned'}"
+
+
+def _pod_cordoned(pod: Pod) -> bool:
+    given = pod.metadata.annotations
+    return given.get(_OLD, "").lower() == "true" or given.get(_SHORT, "").lower() == "true"
+
+
+def _told(now: Snapshot, machine: Machine) -> str:
+    """What people, or the conditions of the machine, say; as Slurm can hold it."""
+    written = machine.metadata.annotations.get(CORDON_REASON, "") or "; ".join(_conditions(now, machine))
+    plain = "".join(" " if letter in "\t\r\n" else letter for letter in written)
+    return "".join(letter for letter in plain if letter.isprintable()).strip()[:_LONGEST_REASON]
+
+
+def _conditions(now: Snapshot, machine: Machine) -> Iterator[str]:
+    for one in machine.status.conditions:
+        if one.type in now.told_conditions and one.status == "True":
+            yield f"({one.reason}: {one.message})"
+
+
+def cordon_orders(now: Snapshot, staying: Iterable[Pod]) -> tuple[list[Drain], list[str]]:
+    """Drains to order for workers that stay, and nodes to give back."""
+    if not now.slurm:
+        return [], []
+    drain, undrain = list[Drain](), list[str]()
+    reasons = {name: _machine_reason(now, machine) for name, machine in now.cordoned.items()}
+    for pod in staying:
+        report = now.report(pod)
+        # One that ended with its machine may be called ready for ever.
+        if report is None or pod.ended:
+            continue
+        reason = reasons.get(pod.spec.node_name) or _pod_reason(pod)
+        if reason is None:
+            if is_our_drain(report) and pod.ready_since is not None:
+                undrain.append(report.name)
+        elif report.reason != reason and (is_our_drain(report) or _takes_jobs(report)):
+            drain.append(Drain(pod, report.name, reason))
+    return drain, undrain
+
+
+def _takes_jobs(node: NodeReport) -> bool:
+    return not node.condition.drain and Base.DOWN not in node.condition.bases

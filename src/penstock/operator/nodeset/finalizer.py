@@ -1,0 +1,40 @@
+"""A NodeSet that is deleted stays until its workers have left, drained, and its reservation: finalizers hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from penstock.cluster.errors import Conflict, NotFound
+from penstock.operator.context import Context
+from penstock.operator.resources import CUSTOMS, Custom
+
+FINALIZER = "nodeset.slinky.slurm.net/workers"
+RESERVATION = "nodeset.slinky.slurm.net/reservation"
+"""Slinky's, too."""
+
+
+def is_held(item: Custom, *names: str) -> bool:
+    """Whether a NodeSet waits for us before it goes; for something of this, if it is named."""
+    return any(name in item.metadata.finalizers for name in names or (FINALIZER, RESERVATION))
+
+
+async def hold(context: Context, item: Custom, name: str = FINALIZER) -> None:
+    """Have a NodeSet wait for its workers, before it has any: `Conflict` when it changed since we saw it."""
+    if not is_held(item, name):
+        await _write(context, item, [*item.metadata.finalizers, name])
+
+
+async def release(context: Context, item: Custom, name: str = FINALIZER) -> None:
+    """Let it go; if it changed since we saw it, that change brings us back here."""
+    if is_held(item, name):
+        with suppress(Conflict):
+            await _write(context, item, [each for each in item.metadata.finalizers if each != name])
+
+
+async def _write(context: Context, item: Custom, names: Sequence[str]) -> None:
+    """Others have finalizers too: ours is written only over what we saw."""
+    meta = item.metadata
+    wanted = {"metadata": {"resourceVersion": meta.resource_version, "finalizers": [*names]}}
+    with suppress(NotFound):
+        await context.cluster.patch(CUSTOMS["NodeSet"], meta.name, wanted, namespace=meta.namespace)

@@ -1,0 +1,160 @@
+"""Doing what `bounded` decides about the jobs of leaving workers: warn, requeue, cancel.
+
+Slurm is asked for its nodes once more, and decided upon anew, right before anything is done: nothing is worse than a
+job that is ended on old news. What was done is noted on the nodes last, so that who dies in between does it again.
+
+A warning is a comment on the job, and a signal. Jobs that shall be requeued get SIGCONT, which ends nobody: SIGTERM
+would make of a job that does not mind it a failed one, before it could be requeued. Jobs that shall be cancelled get
+SIGCONT and SIGTERM, as Slurm itself does it at the beginning of a GraceTime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from penstock.api.controller import Controller
+from penstock.api.nodeset import Drain, DrainTimeoutAction
+from penstock.operator.context import Context
+from penstock.operator.nodeset.bounded import Act, Order, bounded
+from penstock.operator.resources import CUSTOMS, Custom
+from penstock.slurm import hostlist
+from penstock.slurm.rest.client import SlurmRest
+from penstock.slurm.rest.errors import SlurmConflict, SlurmError, SlurmRefused
+from penstock.slurm.rest.jobs import KILL
+from penstock.slurm.rest.messages import JobReached
+
+_OURS = "penstock: "
+_BESIDE = " | "
+"""What stands between a comment that was there and ours."""
+_SHOWN = 20
+"""Jobs named in an event."""
+_SIGNALS = {DrainTimeoutAction.REQUEUE: ("CONT",), DrainTimeoutAction.CANCEL: ("CONT", "TERM")}
+_FATES = {DrainTimeoutAction.REQUEUE: "requeued", DrainTimeoutAction.CANCEL: "cancelled"}
+_CANNOT = (
+    "jobs that outlast drain.timeout are waited for: slurmrestd {version} has no way to requeue them, Slurm 26.05 has;"
+    " or say drain.onTimeout: Cancel"
+)
+_REASONS = {Act.WARN: "JobsWarned", Act.REQUEUE: "JobsRequeued", Act.CANCEL: "JobsCancelled"}
+
+
+@dataclass(slots=True)
+class Carried:
+    """What came of it."""
+
+    troubles: list[str] = field(default_factory=list)
+    """What Slurm did not answer, or could not do at the moment: to be tried again."""
+    refusals: list[str] = field(default_factory=list)
+    """What it will not do until somebody changes something."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Errand:
+    """All that is needed on the way."""
+
+    context: Context
+    item: Custom
+    controller: Controller
+    policy: Drain
+
+
+async def carry_out(
+    context: Context, item: Custom, controller: Controller, policy: Drain, orders: Sequence[Order]
+) -> Carried:
+    """Do to the jobs of leaving workers what these orders say, as far as it still holds; one failure ends no other."""
+    carried = Carried()
+    if not orders:
+        return carried
+    errand = _Errand(context, item, controller, policy)
+    try:
+        confirmed = await _confirmed(errand, {name for order in orders for name in order.nodes})
+    except SlurmRefused as error:
+        return Carried(refusals=[str(error)])
+    except SlurmError as error:
+        return Carried(troubles=[str(error)])
+    for order in confirmed:
+        try:
+            carried.refusals += await _do(errand, order)
+        except SlurmRefused as error:
+            carried.refusals.append(str(error))
+        except SlurmError as error:
+            carried.troubles.append(str(error))
+    return carried
+
+
+async def _confirmed(errand: _Errand, nodes: set[str]) -> Sequence[Order]:
+    """What is to be done by what Slurm says at this moment, and by its clock at this moment."""
+    client = await errand.context.slurm.client(errand.controller)
+    if errand.policy.on_timeout is DrainTimeoutAction.REQUEUE and not await client.can_requeue():
+        # Nobody is warned of what cannot come.
+        raise SlurmRefused(_CANNOT.format(version=await client.version()))
+    answer = await client.nodes()
+    if answer is None:
+        return ()
+    return bounded(errand.policy, [one for one in answer.nodes.values() if one.name in nodes], answer.updated).orders
+
+
+async def _do(errand: _Errand, order: Order) -> list[str]:
+    """Do one order, and note it on the nodes; tells what Slurm refused."""
+    slurm, hosts = errand.context.slurm, hostlist.compress(order.nodes)
+    refusals = list[str]()
+
+    async def give(client: SlurmRest) -> list[JobReached]:
+        if order.act is Act.WARN:
+            return await _warn(client, errand.policy, order)
+        if order.act is Act.CANCEL:
+            return await client.signal_jobs(order.nodes, KILL)
+        jobs, refused = await _requeue(client, order)
+        refusals.extend(refused)
+        return jobs
+
+    jobs = await slurm.order(errand.controller, f"{order.act.value} the jobs on Slurm nodes {hosts}", give)
+    if jobs is not None:
+        _tell(errand, order, jobs, refusals)
+    await slurm.change(errand.controller, order.nodes, extra=order.note)
+    return refusals
+
+
+async def _warn(client: SlurmRest, policy: Drain, order: Order) -> list[JobReached]:
+    """Comment first, so that who is woken by the signal finds it."""
+    jobs = await client.jobs_on(order.nodes)
+    end = datetime.fromtimestamp(order.end, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    words = f"{_OURS}its node leaves, so it is {_FATES[policy.on_timeout]} at {end} unless it ends before"
+    for job in jobs:
+        with suppress(SlurmRefused, SlurmConflict):  # it has ended, or is about to
+            there = await client.job(job.job_id.number)
+            await client.comment_job(there.job_id, commented(there.admin_comment, words))
+    for signal in _SIGNALS[policy.on_timeout]:
+        await client.signal_jobs(order.nodes, signal)
+    return jobs
+
+
+def commented(present: str, words: str) -> str:
+    """A comment with our words at its end, in place of earlier ones of ours; what others wrote stays."""
+    theirs = [part for part in present.split(_BESIDE) if part and not part.startswith(_OURS)]
+    return _BESIDE.join([*theirs, words])
+
+
+async def _requeue(client: SlurmRest, order: Order) -> tuple[list[JobReached], list[str]]:
+    """Jobs that cannot be requeued go on running: to end them was nobody's wish."""
+    jobs = await client.jobs_on(order.nodes)
+    refused: Mapping[str, str] = await client.requeue_jobs(job.step_id for job in jobs)
+    done = [job for job in jobs if job.step_id.partition("+")[0] not in refused]
+    return done, [f"job {name} cannot be requeued and is waited for: {why}" for name, why in refused.items()]
+
+
+def _tell(errand: _Errand, order: Order, jobs: Sequence[JobReached], refusals: Sequence[str]) -> None:
+    events, kind, hosts = errand.context.events, CUSTOMS["NodeSet"], hostlist.compress(order.nodes)
+    if jobs:
+        errand.context.metrics.ordered(order.act.value, len(jobs))
+        note = f"{_named([job.step_id for job in jobs])}, on {hosts}: {order.why}"
+        events.warning(kind, errand.item, _REASONS[order.act], note)
+    if refusals:
+        events.warning(kind, errand.item, "JobsNotRequeued", f"{'; '.join(refusals[:_SHOWN])}; on {hosts}")
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN
+    return f"jobs {', '.join(names[:_SHOWN])}{f' and {more} more' if more > 0 else ''}"

@@ -1,0 +1,77 @@
+"""Which workers shall go, and why. Pure.
+
+How they go is not decided here: every one of them is drained first (`plan`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from penstock.operator.nodeset.order import cost
+from penstock.operator.nodeset.snapshot import Snapshot, seat_at
+from penstock.operator.nodeset.steps import Cause, Leaving
+from penstock.operator.nodeset.updates import outdated
+from penstock.operator.resources import Pod
+from penstock.render import labels
+from penstock.render.seat import Seat
+
+
+def leaving(now: Snapshot) -> list[Leaving]:
+    """Every worker that shall go."""
+    if now.deleting:
+        return [Leaving(pod, Cause.DELETION, "the NodeSet is deleted") for pod in now.there]
+    going = list(_of_another_mode(now))
+    rest = _without(now.there, going)
+    going += _off_machines(now, rest) if now.per_machine else _too_many(now, rest)
+    return going + outdated(now, _without(now.there, going))
+
+
+def _without(pods: Sequence[Pod], going: Sequence[Leaving]) -> list[Pod]:
+    if not going:
+        return [*pods]
+    gone = {one.pod.metadata.uid for one in going}
+    return [pod for pod in pods if pod.metadata.uid not in gone]
+
+
+def _of_another_mode(now: Snapshot) -> Iterator[Leaving]:
+    """Workers that were counted while now each machine has one, or the other way round."""
+    mode = now.node_set.spec.scaling_mode.value
+    for pod in now.there:
+        if pod.metadata.labels.get(labels.SCALING_MODE, mode) != mode:
+            yield Leaving(pod, Cause.MODE, f"the scaling mode is {mode}")
+
+
+def _too_many(now: Snapshot, pods: Sequence[Pod]) -> list[Leaving]:
+    excess = len(pods) - now.desired
+    if excess <= 0:
+        return []
+    why = f"{now.desired} workers are wanted"
+    return [Leaving(pod, Cause.SCALE_IN, why) for pod in sorted(pods, key=lambda pod: cost(now, pod))[:excess]]
+
+
+def _off_machines(now: Snapshot, pods: Sequence[Pod]) -> Iterator[Leaving]:
+    seats = {machine.metadata.name: seat_at(now.node_set, machine) for machine in now.takers}
+    wanted = {seat.pod_name for seat in seats.values()}
+    placed: dict[str, list[Pod]] = {}
+    for pod in pods:
+        machine = pod.spec.node_name
+        if why := _misplaced(now, pod, seats.get(machine), wanted):
+            yield Leaving(pod, Cause.MACHINE, why)
+        elif machine:
+            placed.setdefault(machine, []).append(pod)
+    for machine, several in placed.items():
+        for pod in sorted(several, key=lambda pod: cost(now, pod))[:-1]:
+            yield Leaving(pod, Cause.MACHINE, f'machine "{machine}" has another worker')
+
+
+def _misplaced(now: Snapshot, pod: Pod, seat: Seat | None, wanted: AbstractSet[str | None]) -> str:
+    """Why a worker is where none should be; nothing when all is well."""
+    machine = pod.spec.node_name
+    if not machine:
+        return "" if pod.metadata.name in wanted else "no machine is meant for it"
+    if machine not in now.keepers:
+        return f'machine "{machine}" is not meant for it any more'
+    if seat is not None and pod.metadata.labels.get(labels.POD_HOSTNAME, seat.slurm_node) != seat.slurm_node:
+        return f'the Slurm node of machine "{machine}" is called {seat.slurm_node} now'
+    return ""

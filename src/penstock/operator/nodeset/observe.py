@@ -1,0 +1,78 @@
+"""Gathering what a plan is made from: one frozen snapshot of a NodeSet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.api.nodeset import NodeSet, ScalingMode
+from penstock.operator.caches import place
+from penstock.operator.context import Context
+from penstock.operator.nodeset import machines
+from penstock.operator.nodeset.course import Course
+from penstock.operator.nodeset.expected import Expected
+from penstock.operator.nodeset.plan import SHORT_LIFE
+from penstock.operator.nodeset.sightings import Sightings
+from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.resources import Custom, Machine
+from penstock.render import labels, worker
+from penstock.render.inventory import Cluster
+from penstock.render.seat import machine_seat
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """What is known beside the caches: of workers that we made, and of when we first saw them."""
+
+    expected: Expected
+    sightings: Sightings
+
+    async def fresh(self, context: Context, item: Custom, course: Course, cluster: Cluster | None) -> Snapshot:
+        """How things are; asked of Slurm anew when somebody has to be chosen to leave."""
+        now = self.observe(context, item, course, cluster)
+        if cluster is None or (len(now.there) <= now.desired and all(map(now.is_current, now.there))):
+            return now
+        # Who leaves is chosen by who is idle, and that changes fast.
+        await context.slurm.ask_anew(cluster.controller)
+        return self.observe(context, item, course, cluster)
+
+    def observe(self, context: Context, item: Custom, course: Course, cluster: Cluster | None) -> Snapshot:
+        """How things are, as far as we know."""
+        node_set, caches, slurm = course.node_set, context.caches, context.slurm
+        meta = node_set.metadata
+        known = slurm.nodes(cluster.controller) if cluster else None
+        takers, keepers = _machines(context, node_set, cluster)
+        pods = tuple(caches.pods.by("owners", meta.uid))
+        claims = caches.claims.by("component", place(meta.namespace, labels.selector("slurmd", node_set)))
+        return Snapshot(
+            node_set=node_set,
+            pods=pods,
+            young=self.sightings.within(SHORT_LIFE, (pod.metadata.uid for pod in pods if pod.ended)),
+            expected=self.expected.among(meta.namespace, f"{meta.name}-"),
+            claims={claim.metadata.name: claim for claim in claims},
+            machines={machine.metadata.name: machine for machine in caches.machines.all()},
+            machines_before=item.status.get("ordinalToNode") or {},
+            told_conditions=context.propagated_node_conditions,
+            slurm=known.nodes if known else None,
+            slurm_time=slurm.time(cluster.controller) if cluster else None,
+            slurm_trouble=slurm.trouble(cluster.controller) if cluster else "its Controller is not there",
+            moment=context.now(),
+            takers=takers,
+            keepers=keepers,
+            deleting=item.metadata.deletion_timestamp is not None,
+            newest=course.newest,
+            rolls=course.rolls,
+            makes=course.makes,
+        )
+
+
+def _machines(
+    context: Context, node_set: NodeSet, cluster: Cluster | None
+) -> tuple[tuple[Machine, ...], frozenset[str]]:
+    """Machines that may take a worker, and the names of those that may keep theirs; where somebody wants to know."""
+    matters = node_set.spec.scaling_mode is ScalingMode.DAEMON_SET or node_set.spec.pin_to_node
+    if cluster is None or not matters:
+        return (), frozenset()
+    spec = worker.pod(cluster, node_set, machine_seat(None))["spec"]
+    everywhere = sorted(context.caches.machines.all(), key=lambda machine: machine.metadata.name)
+    takers = tuple(machine for machine in everywhere if machines.takes(machine, spec))
+    return takers, frozenset(machine.metadata.name for machine in everywhere if machines.keeps(machine, spec))

@@ -1,0 +1,49 @@
+"""Who leaves first, when some must: a pure order of workers, cheapest first.
+
+1. ended; 2. without a machine; 3. draining for us already; 4. not ready; 5. lower `pod-deletion-cost`; 6. idle before
+busy, and of the busy ones those whose `pod-deadline` comes first; 7. drained or cordoned by somebody; 8. of an old
+template; 9. higher ordinal; 10. by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.operator.nodeset.drains import is_cordoned, is_our_drain
+from penstock.operator.nodeset.snapshot import Snapshot, ordinal
+from penstock.operator.resources import Pod
+
+DELETION_COST = "nodeset.slinky.slurm.net/pod-deletion-cost"
+DEADLINE = "nodeset.slinky.slurm.net/pod-deadline"
+"""When the jobs of a worker will have ended, RFC 3339: whoever knows may write it there."""
+
+Cost = tuple[Any, ...]
+
+
+def cost(now: Snapshot, pod: Pod) -> Cost:
+    """What it costs to lose a worker."""
+    report = now.report(pod)
+    busy = report is None or report.condition.busy
+    drains = report is not None and report.condition.drain
+    return (
+        # It goes in any case: were it not the one too many, a good worker would go as well.
+        not pod.ended,
+        bool(pod.spec.node_name),
+        # One that drains for us goes on doing so: else two would be on their way for one that is too many.
+        not (report is not None and is_our_drain(report) and not is_cordoned(now, pod)),
+        pod.ready_since is not None,
+        _deletion_cost(pod),
+        busy,
+        pod.metadata.annotations.get(DEADLINE, "") if busy else "",
+        not (drains or is_cordoned(now, pod)),
+        now.is_current(pod),
+        -ordinal(pod),
+        pod.metadata.name,
+    )
+
+
+def _deletion_cost(pod: Pod) -> int:
+    try:
+        return int(pod.metadata.annotations.get(DELETION_COST, "0"))
+    except ValueError:
+        return 0

@@ -1,0 +1,31 @@
+"""Changes of claims that the cluster refused: told in a condition, and not asked for again at every look."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+_AGAIN_AFTER = 300.0
+"""Seconds after which somebody may have mended what was in the way."""
+
+
+@dataclass(slots=True)
+class Refusals:
+    """What was refused, by the uid of the claim and what was asked."""
+
+    _noted: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
+
+    def note(self, uid: str, asked: str, words: str) -> None:
+        """The cluster said no."""
+        self._noted[uid, asked] = (asyncio.get_running_loop().time(), words)
+
+    def holds(self, uid: str, asked: str) -> bool:
+        """Whether it was refused a moment ago."""
+        since, _ = self._noted.get((uid, asked), (0.0, ""))
+        if (uid, asked) in self._noted and asyncio.get_running_loop().time() > since + _AGAIN_AFTER:
+            del self._noted[uid, asked]
+        return (uid, asked) in self._noted
+
+    def words(self, wanted: frozenset[tuple[str, str]]) -> list[str]:
+        """What was said to what is still wanted."""
+        return [words for key, (_, words) in self._noted.items() if key in wanted]

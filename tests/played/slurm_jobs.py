@@ -1,0 +1,79 @@
+"""Orders about jobs that the played slurmrestd takes: signals to those of nodes or of a partition, and requeues."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from penstock.slurm import hostlist
+
+from .slurm_answers import NOT_FOUND, Answer, Writer
+from .slurm_model import JOB_OVER, NO_SUCH_JOB, Job, Model, Refusal, Release
+
+_NOT_NOW = Refusal(2020, "Job can not be altered now, try again later")
+_WAITS = Refusal(2024, "Job is pending execution")
+_DISABLED = Refusal(2037, "Requested operation is presently disabled")
+_LIVE = {"PENDING", "RUNNING", "SUSPENDED"}
+_ENDS = {"KILL": "CANCELLED", "TERM": "FAILED"}
+"""What becomes of a job that does not mind signals."""
+
+
+def answer(writer: Writer, version: str, path: str, wanted: dict[str, Any]) -> Answer:
+    """Answer DELETE jobs/ or POST jobs/requeue."""
+    if path == "jobs":
+        told = [_signalled(writer.model, job, wanted["signal"]) for job in _meant(writer.model, wanted)]
+        return writer.good(version, status=told if "VERBOSE" in wanted.get("flags", ()) else [])
+    if writer.model.release is Release.R24_11:
+        return NOT_FOUND
+    return _requeued(writer, version, wanted["jobs"])
+
+
+def comment(model: Model, number: int, text: str) -> None:
+    """Write an administrator's comment."""
+    model.jobs[number] = replace(model.job(number), comment=text)
+
+
+def _meant(model: Model, wanted: dict[str, Any]) -> list[Job]:
+    """Jobs that are over, and those that wait where nodes are named, are not meant."""
+    nodes = {name for text in wanted.get("nodes", ()) for name in hostlist.expand(text)}
+    live = [job for job in model.jobs.values() if job.state in _LIVE]
+    if nodes:
+        live = [job for job in live if job.state != "PENDING" and nodes & set(job.nodes)]
+    return [job for job in live if wanted.get("partition") in {None, *job.partition.split(",")}]
+
+
+def _signalled(model: Model, job: Job, signal: str) -> dict[str, Any]:
+    refused = job.state != "RUNNING" and signal != "KILL"
+    if not refused and signal in _ENDS:
+        model.end_job(job.number, _ENDS[signal])
+    words = _NOT_NOW.words if refused else "No error"
+    error = {"string": words, "code": _NOT_NOW.number if refused else 0, "message": words if refused else ""}
+    number = {"set": True, "infinite": False, "number": job.number}
+    return {"error": error, "step_id": str(job.number), "job_id": number, "federation": {"sibling": ""}}
+
+
+def _requeued(writer: Writer, version: str, names: list[str]) -> Answer:
+    refused = {name: why for name in names if (why := _requeue(writer.model, int(name))) is not None}
+    if not refused:
+        return writer.good(version, status=[])
+    first = next(iter(refused.values()))
+    return writer.problems(
+        version,
+        {f"Requeue JobId={name} failed": why for name, why in refused.items()},
+        "op_handler_jobs_requeue",
+        404 if first is NO_SUCH_JOB else 422,
+    )
+
+
+def _requeue(model: Model, number: int) -> Refusal | None:
+    job = model.jobs.get(number)
+    if job is None:
+        return NO_SUCH_JOB
+    if job.state not in _LIVE:
+        return JOB_OVER
+    if job.state == "PENDING":
+        return _WAITS
+    if not job.requeues:
+        return _DISABLED
+    model.end_job(number, "PENDING")
+    return None

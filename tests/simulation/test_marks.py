@@ -1,0 +1,88 @@
+"""The whole operator: pods of workers say what Slurm says of their nodes, and because of whom (NS-4, NS-6, NS-7)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from penstock.operator.nodeset.marks import DRAINED_BY, STATE
+from penstock.render import labels
+
+from .loop import simulated
+from .world import World, cluster
+
+SEEN_WITHIN = 35.0
+"""Seconds: at rest Slurm is asked every half minute."""
+
+
+@simulated
+async def test_workers_say_what_slurm_says_and_nothing_is_written_at_rest() -> None:
+    async with cluster(replicas=3) as (here, operator):
+        await here.until(lambda: [*states(here)] == [["Idle"]] * 3, within=SEEN_WITHIN)
+        before = operator.port.counted()
+        await asyncio.sleep(600)
+        assert operator.port.counted() == before
+
+
+@simulated
+async def test_a_busy_worker_is_protected_as_long_as_it_is_busy() -> None:
+    async with cluster(replicas=2) as (here, _):
+        here.slurm.submit(1, 100, on="compute-1")
+        await here.until(lambda: protected(here) == ["compute-1"], within=SEEN_WITHIN)
+        await here.until(lambda: not here.slurm.running, within=120)
+        await here.until(lambda: not protected(here), within=SEEN_WITHIN)
+
+
+@simulated
+async def test_a_drain_that_a_person_made_in_slurm_shows_on_the_pod_and_goes_with_it() -> None:
+    """A restart of everything changes nothing about it."""
+    async with cluster(replicas=2) as (here, operator):
+        here.slurm.change(["compute-1"], {"state": ["DRAIN"], "reason": "bad memory"})
+        wanted = {"compute-1": "slurm: slurm: bad memory"}
+        await here.until(lambda: drains(here) == wanted, within=SEEN_WITHIN)
+        await here.until(lambda: [*states(here)] == [["Idle"], ["Drain", "Idle"]], within=SEEN_WITHIN)
+        await operator.crash()
+        here.start()
+        await asyncio.sleep(120)
+        assert drains(here) == wanted
+        here.slurm.change(["compute-1"], {"state": ["UNDRAIN"]})
+        await here.until(lambda: not drains(here), within=SEEN_WITHIN)
+
+
+@simulated
+async def test_a_cordoned_pod_and_a_leaving_one_say_why_they_drain() -> None:
+    async with cluster(replicas=3) as (here, _):
+        here.slurm.submit(3, 200)
+        cordon = {"annotations": {"slinky.slurm.net/pod-cordon": "true"}}
+        pods = {pod.metadata.labels[labels.POD_HOSTNAME]: pod.metadata.name for pod in here.sight.workers()}
+        await here.edit("Pod", pods["compute-0"], metadata=cordon)
+        await here.until(lambda: drains(here) == {"compute-0": "pod"}, within=SEEN_WITHIN)
+        await here.scale(1)
+        # Who is cordoned leaves first.
+        wanted = dict.fromkeys(("compute-0", "compute-2"), "penstock: scale-in")
+        await here.until(lambda: drains(here) == wanted, within=SEEN_WITHIN)
+
+
+def states(here: World) -> Iterator[list[str]]:
+    """What each worker says of its node's state."""
+    for pod in sorted(here.sight.workers(), key=lambda pod: pod.metadata.name):
+        types = (one["type"] for one in pod.status.get("conditions") or [])
+        yield sorted(one.removeprefix(STATE) for one in types if one.startswith(STATE))
+
+
+def drains(here: World) -> dict[str, str]:
+    """Because of whom nodes drain."""
+    return {
+        pod.metadata.labels[labels.POD_HOSTNAME]: pod.metadata.annotations[DRAINED_BY]
+        for pod in here.sight.workers()
+        if DRAINED_BY in pod.metadata.annotations
+    }
+
+
+def protected(here: World) -> list[str]:
+    """The workers that nobody may evict."""
+    return [
+        pod.metadata.labels[labels.POD_HOSTNAME]
+        for pod in here.sight.workers()
+        if pod.metadata.labels.get(labels.POD_PROTECT) == "true"
+    ]

@@ -1,0 +1,161 @@
+"""Whose claims are whose, case by case (ST-1, ST-3, ST-5; facts/slinky.md 3.2.10)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from penstock.cluster.resources import Meta, OwnerReference
+from penstock.operator.nodeset.plan import plan
+from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.nodeset.steps import Plan
+from penstock.operator.resources import Claim, ClaimResources, ClaimSpec
+from penstock.render import labels
+
+from .test_plan_updates import old, rolling
+from .workers import Worker, busy, drained, ended, given, idle, leaving, starting, told
+
+OWN = "uid of n"
+POLICIES = [(deleted, scaled) for deleted in ("Retain", "Delete") for scaled in ("Retain", "Delete")]
+
+
+def owner(kind: str, uid: str, *, controller: bool = True) -> OwnerReference:
+    return OwnerReference(kind=kind, name=uid.removeprefix("uid-"), uid=uid, controller=controller)
+
+
+def claim(ordinal: int, *owners: OwnerReference, size: str = "1Gi", going: bool = False) -> Claim:
+    meta = Meta(
+        name=f"data-n-{ordinal}", namespace="hpc", uid=f"uid of claim {ordinal}", resource_version="1",
+        owner_references=owners, deletion_timestamp="2026-11-16T08:00:00Z" if going else None,
+    )  # fmt: skip
+    return Claim(metadata=meta, spec=ClaimSpec(ClaimResources({"storage": size})))
+
+
+def with_claims(
+    replicas: int, *workers: Worker, claims: list[Claim], policy: tuple[str, str] = ("Retain", "Retain"), **spec: Any
+) -> Snapshot:
+    retention = {"whenDeleted": policy[0], "whenScaled": policy[1]}
+    template = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
+    spec = {"volumeClaimTemplates": [template], "persistentVolumeClaimRetentionPolicy": retention} | spec
+    now = given(replicas, *workers, **spec)
+    return replace(now, claims={one.metadata.name: one for one in claims})
+
+
+def node_set_owner(now: Snapshot) -> OwnerReference:
+    return owner("NodeSet", now.node_set.metadata.uid)
+
+
+def tended(decided: Plan) -> dict[str, list[str]]:
+    return {
+        one.claim.metadata.name: [each["kind"] for each in one.owners] for one in decided.tend if one.owners is not None
+    }
+
+
+def gone_with(decided: Plan) -> list[str]:
+    return [each.metadata.name for one in decided.remove for each in one.claims]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_while_nobody_leaves_the_set_owns_claims_or_nobody_does(policy: tuple[str, str]) -> None:
+    now = with_claims(1, idle(0), claims=[claim(0)], policy=policy)
+    its = node_set_owner(now)
+    wanted = policy[0] == "Delete"
+    assert tended(plan(now)) == ({"data-n-0": ["NodeSet"]} if wanted else {})
+    owned = replace(now, claims={"data-n-0": claim(0, its)})
+    assert tended(plan(owned)) == ({} if wanted else {"data-n-0": []}), "a changed policy counts for old claims too"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("owned", [False, True])
+def test_a_claim_goes_with_a_worker_only_by_scale_in(policy: tuple[str, str], owned: bool) -> None:
+    now = with_claims(1, idle(0), drained(1), claims=[claim(0), claim(1)], policy=policy)
+    if owned:
+        its = node_set_owner(now)
+        now = replace(now, claims={one.metadata.name: one for one in (claim(0, its), claim(1, its))})
+    assert gone_with(plan(now)) == (["data-n-1"] if policy[1] == "Delete" else [])
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_claim_never_goes_with_a_worker_that_goes_otherwise(policy: tuple[str, str]) -> None:
+    """An update, an end, a deletion by somebody, a cordon, the end of the NodeSet itself."""
+    claims = [claim(0), claim(1)]
+    for now in (
+        with_claims(2, idle(0), old(drained(1)), claims=claims, policy=policy, **rolling(1)),
+        with_claims(2, idle(0), ended(1), claims=claims, policy=policy),
+        with_claims(2, idle(0), leaving(idle(1)), claims=claims, policy=policy),
+        with_claims(1, busy(1, annotations={"slinky.slurm.net/pod-cordon": "true"}), claims=claims, policy=policy),
+        replace(with_claims(2, drained(0), drained(1), claims=claims, policy=policy), deleting=True),
+    ):
+        decided = plan(now)
+        assert gone_with(decided) == []
+        assert all("Pod" not in kinds for kinds in tended(decided).values())
+
+
+def test_a_worker_that_stays_after_all_gives_its_claim_back() -> None:
+    """It was given to the pod right before its deletion, which then failed, or the operator died."""
+    given_away = claim(1, owner("Pod", "uid-n-1"))
+    now = with_claims(2, idle(0), drained(1), claims=[claim(0), given_away], policy=("Retain", "Delete"))
+    assert tended(plan(now)) == {"data-n-1": []}
+    now = with_claims(1, idle(0), drained(1), claims=[claim(0), given_away], policy=("Retain", "Delete"))
+    assert (tended(plan(now)), gone_with(plan(now))) == ({}, ["data-n-1"])
+    now = with_claims(1, idle(0), drained(1), claims=[claim(0), given_away], policy=("Retain", "Retain"))
+    assert (tended(plan(now)), gone_with(plan(now))) == ({"data-n-1": []}, []), "the policy has changed meanwhile"
+
+
+def test_a_claim_that_goes_with_a_leaving_pod_is_left_alone_and_blocks_its_seat() -> None:
+    given_away = claim(1, owner("Pod", "uid-n-1"))
+    policy = ("Retain", "Delete")
+    now = with_claims(1, idle(0), leaving(drained(1)), claims=[claim(0), given_away], policy=policy)
+    assert tended(plan(now)) == {}
+    again = with_claims(2, idle(0), claims=[claim(0), given_away], policy=policy)
+    assert told(plan(again)) == []
+    assert "is being deleted" in plan(again).blocked[0].why
+    assert told(plan(with_claims(2, idle(0), claims=[claim(0)], policy=policy))) == ["make n-1"]
+
+
+@pytest.mark.parametrize(
+    ("in_the_way", "words"),
+    [
+        (claim(1, going=True), 'claim "data-n-1" is being deleted'),
+        (claim(1, owner("StatefulSet", "uid-db")), 'belongs to StatefulSet "db"'),
+    ],
+)
+def test_a_seat_waits_for_its_claims(in_the_way: Claim, words: str) -> None:
+    """ST-1: the other seats do not."""
+    decided = plan(with_claims(3, idle(0), claims=[claim(0), in_the_way]))
+    assert told(decided) == ["make n-2"]
+    assert [words in one.why for one in decided.blocked] == [True]
+
+
+def test_a_foreign_claim_is_never_changed() -> None:
+    foreign = claim(1, owner("StatefulSet", "uid-db"), size="1Mi")
+    decided = plan(with_claims(1, idle(0), drained(1), claims=[claim(0), foreign], policy=("Delete", "Delete")))
+    assert gone_with(decided) == []
+    assert tended(decided).keys() == {"data-n-0"}
+    assert decided.conflicts == ['claim "data-n-1" belongs to StatefulSet "db"']
+
+
+def test_other_owners_of_a_claim_keep_it() -> None:
+    backup = owner("Backup", "uid-backup", controller=False)
+    decided = plan(with_claims(1, idle(0), claims=[claim(0, backup)], policy=("Delete", "Retain")))
+    assert tended(decided) == {"data-n-0": ["Backup", "NodeSet"]}
+
+
+def test_a_claim_that_somebody_deleted_is_made_again() -> None:
+    now = with_claims(2, idle(0), starting(1), claims=[claim(0)], policy=("Delete", "Retain"))
+    [body] = plan(now).claims
+    assert body["metadata"]["name"] == "data-n-1"
+    assert body["metadata"]["labels"][labels.INSTANCE] == "n"
+
+
+@pytest.mark.parametrize(
+    ("has", "wanted", "grows"),
+    [("1Gi", "2Gi", "2Gi"), ("1Gi", "1Gi", None), ("2Gi", "1Gi", None), ("1Gi", "1024Mi", None), ("1G", "1Gi", "1Gi")],
+)
+def test_claims_grow_with_their_template_and_never_shrink(has: str, wanted: str, grows: str | None) -> None:
+    """ST-5."""
+    template = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": wanted}}}}
+    now = with_claims(1, idle(0), claims=[claim(0, size=has)], volumeClaimTemplates=[template])
+    assert [one.request for one in plan(now).tend] == ([grows] if grows else [])
