@@ -4,6 +4,7 @@
     .venv/bin/python bench/machine warm --turns 5         warm start of two and of ten workers against bare daemons
     .venv/bin/python bench/machine many --workers 40      many workers: time, memory, rest
     .venv/bin/python bench/machine containers             one container: made, started, executed in
+    .venv/bin/python bench/machine leaving                how soon a worker goes when its last job has ended
 
 The cluster has a directory, a name and ports of its own, and is gone in the end. All ratios are of one run: seconds say
 more about the machine than about us.
@@ -22,10 +23,10 @@ from pathlib import Path
 _BENCH = Path(__file__).resolve().parent.parent
 sys.path[:1] = [str(_BENCH), str(_BENCH.parent)]
 
-from machine import containers, many, warm  # noqa: E402
+from machine import containers, leaving, many, warm  # noqa: E402
 from machine.subject import Subject, subject  # noqa: E402
 
-PARTS = ("warm", "many", "containers")
+PARTS = ("warm", "many", "containers", "leaving")
 BARS = {2: 1.5, 10: 2.0}
 """How many times as long as bare daemons so many workers may take."""
 
@@ -45,11 +46,13 @@ def main() -> int:
     print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors", flush=True)
     if "containers" in parts:
         show_containers()
-    if {"warm", "many"} & {*parts}:
+    if {"warm", "many", "leaving"} & {*parts}:
         with subject() as it:
             if "warm" in parts:
                 for workers in BARS:
                     show_warm(it, workers, chosen.turns)
+            if "leaving" in parts:
+                show_leaving(it, 20)
             if "many" in parts:
                 show_many(it, chosen.workers, chosen.rest)
     return 0
@@ -77,6 +80,15 @@ def show_warm(it: Subject, workers: int, turns: int) -> None:
     print("".join(f"    {seconds:7.2f} s  {what}\n" for what, seconds in found.steps.items()), end="")
     print("  the last start of ours:")
     print(found.timeline.table() if found.timeline else "", end="", flush=True)
+
+
+def show_leaving(it: Subject, turns: int) -> None:
+    """Workers that go."""
+    found = leaving.measure(it, turns=turns)
+    print(f"\na worker goes, {turns} turns (bar 2 s)")
+    for what, seconds in (("its job has ended", found.drained), ("idle, scale request", found.idle)):
+        told = f"(from {min(seconds):.2f} to {max(seconds):.2f})"
+        print(f"  {what:<24}{statistics.median(seconds):7.2f} s   {told}", flush=True)
 
 
 def show_many(it: Subject, workers: int, rest: float) -> None:
