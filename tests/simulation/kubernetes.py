@@ -60,7 +60,8 @@ class Kubernetes:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             self._group = group
-            group.create_task(self._workloads.run())
+            await self._workloads.run()
+            await asyncio.Event().wait()  # the group must not end while pods may come
 
     def _pod(self, old: Whole | None, new: Whole | None) -> None:
         if new is None:
