@@ -99,7 +99,7 @@ def request(root: Path, place: Path, key: bytes, names: tuple[str, ...]) -> dict
         "/etc/slurm/slurm.key": file(os.urandom(1024)),
         "/etc/slurm/jwt.key": file(key),
     }
-    spools = {f"/var/spool/slurmd-{name}": "root" for name in names}
+    spools = {f"/var/spool/slurmd-{name}": "root" for name in names} | {f"/run/slurm-{name}": "root" for name in names}
     return {
         "root": str(root),
         "workplace": str(place / "workplace"),
@@ -131,4 +131,6 @@ def worker(name: str, port: int) -> dict[str, Any]:
     """Describe a slurmd that registers itself."""
     parameters = f"Port={port} CPUs=4 RealMemory=500 Feature=compute"
     command = ["/usr/sbin/slurmd", "-D", "-Z", "-N", name, "--conf", parameters]
-    return {"name": name, "user": "root", "env": {}, "command": command}
+    # Each serves a socket there, and of those who make it at the same moment one dies. The first one's is for commands.
+    apart = {} if name == "w1" else {"/run/slurm": f"/run/slurm-{name}"}
+    return {"name": name, "user": "root", "env": {}, "command": command, "mounts": apart}

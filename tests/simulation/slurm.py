@@ -107,7 +107,7 @@ class Slurm:
         node.down, node.reason, node.pod = True, reason, ""
         for number in list(node.jobs):
             self._end(self.jobs[number], "NODE_FAIL")
-        self._touch()
+        self.touch()
 
     def change(self, names: list[str], body: Json, *, who: str = PERSON) -> None:
         """What an update of nodes does. `KeyError` for a node that Slurm does not know."""
@@ -122,7 +122,7 @@ class Slurm:
             if (node.drain or node.down) and "reason" in body:
                 node.reason, node.by, node.at = body["reason"], "slurm", _seconds()
             node.extra = body.get("extra", node.extra)
-        self._touch()
+        self.touch()
         self._schedule()
 
     def _remember(self, node: Node) -> None:
@@ -138,7 +138,7 @@ class Slurm:
             if node.unsaved is not None and node.unsaved[0] > now() - _SAVED_AFTER and node.whose != SLURM:
                 node.drained, node.unsaved = node.unsaved[1], None
                 self.on_forgotten(node)
-        self._touch()
+        self.touch()
         self._schedule()
 
     def started_twice(self, job: Job, *, ends_in: float = 0.0) -> None:
@@ -158,7 +158,7 @@ class Slurm:
         job.ending, job.too_early = True, True
         node.ending = True
         asyncio.get_running_loop().call_later(ends_in, self._first_run_over, job, node)
-        self._touch()
+        self.touch()
 
     def _requeued(self, job: Job) -> None:
         for name in job.nodes:
@@ -169,7 +169,7 @@ class Slurm:
     def _first_run_over(self, job: Job, node: Node) -> None:
         job.ending = node.ending = False
         asyncio.get_running_loop().call_later(_CREDENTIAL, self._eligible, job)
-        self._touch()
+        self.touch()
 
     def _eligible(self, job: Job) -> None:
         job.too_early = False
@@ -189,11 +189,17 @@ class Slurm:
             job.ended, job.end = now(), "CANCELLED"
         self._end(job, "CANCELLED")
 
+    def suspend(self, job: Job, *, suspended: bool = True) -> None:
+        """Stop a job for a while, or let it go on; its node says that it is idle."""
+        for name in job.nodes:
+            (self.nodes[name].suspended.add if suspended else self.nodes[name].suspended.discard)(job.number)
+        self.touch()
+
     def requeue(self, number: int) -> None:
         """End a job's run; it waits for another."""
         if (job := self.jobs[number]).runs:
             self._requeued(job)
-            self._touch()
+            self.touch()
             self._schedule()
 
     def _register(self, pod: Whole) -> None:
@@ -202,7 +208,7 @@ class Slurm:
         node = self.nodes.setdefault(name, Node(name, uid))
         node.pod, node.down, node.feature = uid, False, _feature(pod)
         node.reason = node.reason if node.drain else ""
-        self._touch()
+        self.touch()
         self._schedule()
 
     def _schedule(self) -> None:
@@ -221,7 +227,7 @@ class Slurm:
         for name in names:
             self.nodes[name].jobs[job.number] = job.share
         asyncio.get_running_loop().call_later(job.seconds, self._end_run, job, job.began)
-        self._touch()
+        self.touch()
 
     def _end_run(self, job: Job, began: float) -> None:
         if job.began == began:
@@ -232,7 +238,7 @@ class Slurm:
             job.ended, job.end = now(), state
             for name in job.nodes:
                 self.nodes[name].jobs.pop(job.number, None)
-            self._touch()
+            self.touch()
             self._schedule()
 
     def configured(self, partitions: dict[str, str]) -> None:
@@ -253,7 +259,7 @@ class Slurm:
         for node in self.nodes.values():
             if node.reservation != opened.get(node.name, ""):
                 node.reservation = opened.get(node.name, "")
-                self._touch()
+                self.touch()
 
     @property
     def remembered(self) -> list[Job]:
@@ -264,7 +270,8 @@ class Slurm:
         """How many jobs slurmctld remembers that name a partition."""
         return sum(job.partition == partition for job in self.remembered)
 
-    def _touch(self) -> None:
+    def touch(self) -> None:
+        """Have everybody asked anew see all nodes."""
         self.updated = _seconds()
 
 

@@ -43,6 +43,8 @@ class Node:
     whose: str = ""
     jobs: dict[int, int] = field(default_factory=dict)
     """Numbers of the jobs on it, and how much of it each takes."""
+    suspended: set[int] = field(default_factory=set)
+    """Those of them that are; Slurm says that they take nothing."""
     ending: bool = False
     """A job that has no place here any more is still being ended."""
     reservation: str = ""
@@ -66,7 +68,7 @@ class Node:
 
     def report(self) -> Json:
         """The node as slurmrestd shows it."""
-        taken = sum(self.jobs.values())
+        taken = sum(share for number, share in self.jobs.items() if number not in self.suspended)
         base = "DOWN" if self.down else "IDLE" if not taken else "ALLOCATED" if taken == WHOLE else "MIXED"
         flags = [
             *(["DRAIN"] if self.drain else []), *(["COMPLETING"] if self.ending else []),

@@ -208,6 +208,22 @@ async def test_in_a_rehearsal_it_is_only_told() -> None:
         assert "JobsWarned" not in await now.desk.told()
 
 
+@simulated
+async def test_slurms_clock_is_never_taken_to_be_ahead_of_where_it_is() -> None:
+    """However long its answer takes: else jobs would be warned too early."""
+    async with desk() as at:
+        slurm, server = at.context.slurm, at.here.slurmrestd
+        for slow in (0.0, 15.0, 0.3):
+            server.slow = slow
+            at.here.slurm.change(["compute-0"], {"extra": str(slow)})
+            await slurm.ask(at.controller)
+            for _ in range(3):
+                await asyncio.sleep(0.7)
+                found, really = slurm.time(at.controller), clock().timestamp()
+                assert found is not None
+                assert really - 2 < found <= really
+
+
 @pytest.mark.parametrize(
     ("present", "after"),
     [

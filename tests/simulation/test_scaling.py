@@ -233,3 +233,20 @@ def _status(here: World, *names: str) -> tuple[int, ...]:
 
 def _ordinals(here: World) -> list[int]:
     return [int(pod.metadata.name.rpartition("-")[2]) for pod in here.sight.workers()]
+
+
+@simulated
+async def test_a_worker_with_a_suspended_job_stays_until_it_is_over() -> None:
+    """Slurm says that such a node is drained and idle."""
+    async with cluster(replicas=3) as (here, _):
+        [job] = here.slurm.submit(1, 200, on="compute-2")
+        here.slurm.suspend(job)
+        await asyncio.sleep(40)
+        await here.scale(0)
+        await here.until(lambda: len(here.sight.workers()) == 1, within=20)
+        await asyncio.sleep(60)
+        assert job.runs
+        assert "compute-2: jobs are suspended there" in here.sight.condition("NodeSet", NODE_SET, "Degraded")["message"]
+        here.slurm.suspend(job, suspended=False)
+        await here.until(lambda: not here.sight.workers(), within=200)
+        assert job.end == "COMPLETED"

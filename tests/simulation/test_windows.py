@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
+from penstock.api.objects import Json
 from penstock.cluster.errors import Conflict
 from penstock.operator.conditions import Condition
 from penstock.operator.nodeset.finalizer import FINALIZER, RESERVATION
@@ -20,6 +21,7 @@ from .desk import Desk, desk
 from .loop import clock, now, simulated
 from .manifests import NODE_SET
 from .slurm_records import Window
+from .world import World, cluster
 
 NAME = f"SlurmOperatorMaint-{NODE_SET}"
 
@@ -242,3 +244,56 @@ async def test_in_a_rehearsal_it_is_only_told() -> None:
         assert one.window() is None
         assert told[0].startswith(f"put Slurm reservation {NAME} of compute-[0-2], from ")
         assert "WindowMade" not in await one.desk.told()
+
+
+def ages(here: World, template: str) -> list[bool]:
+    """Of each worker, whether it is of a template."""
+    return [pod.metadata.labels.get("is") == template for pod in here.sight.workers()]
+
+
+def asking_for(start: datetime, *flags: str) -> Json:
+    """A strategy with a window of half an hour."""
+    update = {"startTime": start.replace(microsecond=0).isoformat(), "duration": "30m", "flags": list(flags)}
+    return {"updateStrategy": {"type": "ScheduledUpdate", "scheduledUpdate": update}}
+
+
+@simulated
+async def test_workers_get_a_new_template_while_the_window_is_open_and_jobs_run_to_their_end() -> None:
+    async with cluster(replicas=3) as (here, _):
+        await here.edit("NodeSet", NODE_SET, spec=asking_for(clock() + timedelta(seconds=1000)))
+        [job] = here.slurm.submit(1, 5000, on="compute-1")
+        await here.edit("NodeSet", NODE_SET, spec={"template": {"metadata": {"labels": {"is": "new"}}}})
+        await here.until(lambda: NAME in here.slurm.windows, within=30)
+        await asyncio.sleep(900)
+        assert ages(here, "new") == [False] * 3
+        await here.until(lambda: ages(here, "new").count(True) == 2, within=300)
+        await asyncio.sleep(1900)
+        assert NAME not in here.slurm.windows
+        assert (job.runs, sorted(ages(here, "new"))) == (True, [False, True, True])
+        assert here.sight.condition("NodeSet", NODE_SET, CONDITION)["reason"] == "Over"
+
+
+@simulated
+async def test_a_window_that_somebody_deleted_is_not_made_again_because_workers_come() -> None:
+    async with cluster(replicas=2) as (here, operator):
+        await here.edit("NodeSet", NODE_SET, spec=asking_for(clock() + timedelta(seconds=5000)))
+        await here.until(lambda: NAME in here.slurm.windows, within=30)
+        await asyncio.sleep(60)
+        here.slurm.windows.clear()
+        await here.scale(4)
+        await asyncio.sleep(120)
+        await operator.crash()
+        here.start()
+        await asyncio.sleep(120)
+        assert len(here.sight.workers()) == 4
+        assert here.slurm.windows == {}
+
+
+@simulated
+async def test_a_node_set_with_a_window_goes_and_takes_it_along() -> None:
+    async with cluster(replicas=2) as (here, _):
+        await here.edit("NodeSet", NODE_SET, spec=asking_for(clock() + timedelta(seconds=5000), "DAILY"))
+        await here.until(lambda: NAME in here.slurm.windows, within=30)
+        await here.delete("NodeSet", NODE_SET)
+        await here.until(lambda: here.sight.get("NodeSet", NODE_SET) is None, within=60)
+        assert here.slurm.windows == {}

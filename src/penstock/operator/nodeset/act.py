@@ -174,11 +174,30 @@ class Acting:
         return True
 
     async def _confirmed(self, removals: Collection[Remove]) -> list[Remove]:
-        """Those of which Slurm says, at this moment, that nothing runs there; one question for all of them."""
+        """Those of which Slurm says, at this moment, that nothing runs there; two questions for all of them."""
         known = await self._nodes_now() if removals else None
         if known is None:
             return []
-        return [one for one in removals if _may_go(one, known.get(slurm_node(self.node_set, one.pod)))]
+        idle = {node: one for one in removals if _may_go(one, known.get(node := slurm_node(self.node_set, one.pod)))}
+        held = await self._suspended_on([node for node in idle if node in known])
+        return [] if held is None else [one for node, one in idle.items() if node not in held]
+
+    async def _suspended_on(self, nodes: Collection[str]) -> list[str] | None:
+        """Nodes that seem idle only because their jobs are suspended; None when Slurm does not tell."""
+        if not nodes:
+            return []
+        try:
+            client = await self.context.slurm.client(self.cluster.controller)
+            if not await client.jobs_on(nodes):
+                return []
+            held = [name for name in nodes if await client.jobs_on([name])]
+        except SlurmError as error:
+            self.troubles.append(str(error))
+            return None
+        if held:
+            words = "jobs are suspended there; resume them (scontrol resume) or cancel them (scancel)"
+            self.troubles.append(f"{hostlist.compress(held)}: {words}")
+        return held
 
     async def _nodes_now(self) -> Mapping[str, NodeReport] | None:
         try:

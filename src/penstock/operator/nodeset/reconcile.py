@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.api.nodeset import NodeSet
-from penstock.operator.conditions import Cause
+from penstock.operator.conditions import Cause, Condition
 from penstock.operator.context import Context, Outcome
 from penstock.operator.nodeset import finalizer
 from penstock.operator.nodeset.act import Acting
@@ -26,7 +26,7 @@ from penstock.operator.nodeset.revision import HASH
 from penstock.operator.nodeset.sightings import Sightings
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Plan
-from penstock.operator.nodeset.windows import Kept, Windows
+from penstock.operator.nodeset.windows import Kept, Windows, remembered
 from penstock.operator.references import cluster_of, missing
 from penstock.operator.resources import Custom
 from penstock.operator.slurm import slurm_key
@@ -75,7 +75,7 @@ class NodeSets:
             return await self._end(context, item, cluster, now)
         if cluster is None or (waits is not None and not now.deleting):
             # What is there stays: without its Controller nobody can say whether a worker may go.
-            return _told(item, now, Plan(), degraded=waits)
+            return _told(item, now, Plan(), degraded=waits, window=remembered(item))
         if not now.deleting:
             await finalizer.hold(context, item)
             await context.keep_only("NodeSet", item, worker.ssh_config(followed.node_set))
@@ -136,7 +136,7 @@ class NodeSets:
         self, context: Context, item: Custom, cluster: Cluster, now: Snapshot, decided: Plan, troubles: Troubles
     ) -> Outcome:
         """Tell people, pods and Slurm how things are, and see to it that somebody looks again."""
-        recorded, kept = Recorded(), Kept()
+        recorded, kept = Recorded(), Kept(condition=remembered(item))
         if not decided.create:
             # Thousands of workers that come are not to wait for what is said about those that are there.
             context.look((MARKS, item.metadata.namespace, item.metadata.name), 0)
@@ -149,8 +149,8 @@ class NodeSets:
         # An order that Slurm did not take changes nothing there, so nothing would have us look again.
         unheard = recorded.trouble or (trouble is not None and trouble.reason == "SlurmUnknown")
         due = [0.0] if recorded.more else [_ORDER_AGAIN] if unheard else []
-        told = _told(item, now, decided, degraded=trouble, again=_soonest(*due, kept.again, decided.again))
-        return replace(told, conditions=[*told.conditions, *([kept.condition] if kept.condition else [])])
+        again = _soonest(*due, kept.again, decided.again)
+        return _told(item, now, decided, degraded=trouble, again=again, window=kept.condition)
 
     def _wait(self, context: Context, cluster: Cluster, item: Custom, now: Snapshot, decided: Plan) -> None:
         waiting = bool(decided.wait or decided.drain or decided.undrain or registering(now))
@@ -185,7 +185,15 @@ def _soonest(*seconds: float | None) -> float | None:
     return min((one for one in seconds if one is not None), default=None)
 
 
-def _told(item: Custom, now: Snapshot, decided: Plan, *, degraded: Cause | None, again: float | None = None) -> Outcome:
+def _told(
+    item: Custom,
+    now: Snapshot,
+    decided: Plan,
+    *,
+    degraded: Cause | None,
+    again: float | None = None,
+    window: Condition | None = None,
+) -> Outcome:
     due = [
         0.0 if decided.more else None,
         FORGOTTEN_AFTER if now.expected else None,
@@ -193,7 +201,7 @@ def _told(item: Custom, now: Snapshot, decided: Plan, *, degraded: Cause | None,
         available_in(now),
     ]
     return Outcome(
-        conditions=conditions(now, decided, degraded=degraded),
+        conditions=[*conditions(now, decided, degraded=degraded), *([window] if window else [])],
         status=counts(now, item.status),
         again=_soonest(*due, again),
     )
