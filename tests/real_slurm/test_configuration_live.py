@@ -61,13 +61,16 @@ class Scene:
 
     async def told(self, reached: Callable[[dict[str, Json]], bool], *, within: float = PATIENCE) -> dict[str, Json]:
         """Wait until the conditions of the Controller are as wished; they, by type."""
-        controllers = CUSTOMS["Controller"].reading(Whole)
-        async with asyncio.timeout(within):
-            async for event in self.store.watch(controllers, Selection(namespace="slurm"), since=""):
-                conditions = event.object.status.get("conditions", []) if event.object else []
-                by_type = {one["type"]: one for one in conditions}
-                if reached(by_type):
-                    return by_type
+        controllers, by_type = CUSTOMS["Controller"].reading(Whole), dict[str, Json]()
+        try:
+            async with asyncio.timeout(within):
+                async for event in self.store.watch(controllers, Selection(namespace="slurm"), since=""):
+                    if event.object is not None:
+                        by_type = {one["type"]: one for one in event.object.status.get("conditions", [])}
+                        if reached(by_type):
+                            return by_type
+        except TimeoutError:
+            raise AssertionError(f"it stayed so: {by_type}") from None
         raise AssertionError("the watch ended")
 
     async def edit(self, kind: str, spec: Json) -> None:
@@ -268,7 +271,7 @@ def objects(place: Place, manifests: str) -> list[Json]:
         "spec": {"nodeName": "here", "containers": containers},
     }
     data = {name: base64.b64encode(key).decode() for name, key in place.keys.items()}
-    return [{**keys, "data": data}, made, *({**body, **meta} for body in documents)]
+    return [{**keys, "data": data}, made, *({**meta, **body} for body in documents)]
 
 
 def with_slurmrestd(wanted: dict[str, Any], place: Place) -> dict[str, Any]:

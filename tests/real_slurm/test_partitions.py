@@ -47,7 +47,16 @@ spec:
   replicas: 0
   slurmd: {securityContext: {privileged: false}}
   partition: {enabled: true, config: Default=YES}
+---
+kind: NodeSet
+metadata: {name: other, namespace: slurm}
+spec:
+  controllerRef: {name: slurm}
+  replicas: 0
+  slurmd: {securityContext: {privileged: false}}
+  partition: {enabled: false}
 """
+"""Without the second set Slurm would use cgroups as soon as the first is gone, and the slurmd of this test has none."""
 SLURMD = """\
 until scontrol ping 2>/dev/null | grep -q 'is UP'; do sleep 0.05; done
 exec /usr/sbin/slurmd -D -Z -N w1 --conf 'Port=7001 CPUs=4 RealMemory=500 Feature=slurm'
@@ -108,7 +117,9 @@ def with_slurmd(wanted: dict[str, Any]) -> dict[str, Any]:
     """A node of the NodeSet, on slurmctld's machine: Kubernetes is played, so there are no workers."""
     slurmd = {"name": "w1", "user": "root", "env": {}, "command": ["bash", "-c", SLURMD]}
     directories = wanted["directories"] | dict.fromkeys(("/var/spool/slurmd", "/run/slurm"), "root")
-    return wanted | {"directories": directories, "daemons": [*wanted["daemons"], slurmd]}
+    # The ring of keys is new too; nobody shall be told to read it while slurmctld is given something else.
+    daemons = [one | {"env": one["env"] | {"RING_SECONDS": "600"}} for one in wanted["daemons"]]
+    return wanted | {"directories": directories, "daemons": [*daemons, slurmd]}
 
 
 class Running:
