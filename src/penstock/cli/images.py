@@ -11,11 +11,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from penstock.images.build import Progress, build
 from penstock.images.commands import run as command_output
-from penstock.images.errors import ImageError
+from penstock.images.errors import ImageError, MissingImage
 from penstock.images.library import Image, Library
 from penstock.images.packages import parse_list, write_list
 from penstock.images.recipe import book
@@ -103,7 +104,12 @@ def _list(library: Library, arguments: argparse.Namespace) -> int:
 
 
 def _one(library: Library, word: str, suite: str) -> Image:
-    return library.find(word) if "/" in word else library.of_role(word, suite)
+    """The image that is meant; a bare role means what a bare build makes of it, if that is there."""
+    if "/" in word:
+        return library.find(word)
+    with suppress(MissingImage):
+        return library.of_role(word, suite or book().default_suite)
+    return library.of_role(word, suite)
 
 
 def _bill(image: Image) -> str:
@@ -217,7 +223,7 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
 
 def _add_list(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--packages", metavar="ROLE", help="the packages of one image (json: SPDX)")
-    parser.add_argument("--suite", default="", help="of this suite (default: the newest)")
+    parser.add_argument("--suite", default="", help="of this suite (default: as for build)")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default: %(default)s)")
     parser.set_defaults(act=_list)
 
@@ -225,5 +231,5 @@ def _add_list(parser: argparse.ArgumentParser) -> None:
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("role", metavar="ROLE", help="a role, or the whole name of an image")
     parser.add_argument("--to", metavar="FILE.tar", required=True, help="the file to write")
-    parser.add_argument("--suite", default="", help="of this suite (default: the newest)")
+    parser.add_argument("--suite", default="", help="of this suite (default: as for build)")
     parser.set_defaults(act=_export)

@@ -96,6 +96,19 @@ def test_the_packages_of_an_image(name: str, library: Library, capsys: pytest.Ca
     assert json.loads(capsys.readouterr().out)["name"] == "localhost/penstock/slurm:26.05"
 
 
+def test_a_bare_role_means_what_a_bare_build_makes(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whichever was built last: else a build from such a list would ask one suite for the versions of another."""
+    later = {"suite": "trixie", "built": time.time(), "packages": ("bash=5.2-15",)}
+    put(library, "localhost/penstock/slurm:24.11", **later)
+    assert main(["images", "list", "--packages", "slurm"]) == 0
+    assert capsys.readouterr().out == "bash=5.2-15\n", "better than nothing"
+    ready(library, "slurm")
+    assert main(["images", "list", "--packages", "slurm"]) == 0
+    assert capsys.readouterr().out == "bash=5.3-1\nslurmctld=26.05.5-1\n"
+    assert main(["images", "list", "--packages", "slurm", "--suite", "trixie"]) == 0
+    assert capsys.readouterr().out == "bash=5.2-15\n"
+
+
 def test_an_export_tells_its_digest(library: Library, state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ready(library, "slurm")
     assert main(["images", "export", "slurm", "--to", "slurm.tar"]) == 0
