@@ -47,6 +47,7 @@ STEPS = {
 EXTRA_STEPS = {
     "site": (*PYTEST, "tests/machine", "tests/engine/test_engine_death.py", "--durations=5"),
     "chaos": (*PYTEST, "-s", "tests/chaos/test_chaos.py"),
+    "sim": (*PYTEST, "-s", "tests/sim", "--durations=5"),
 }
 """Steps for those who ask for them, until they have been green often enough to stand in everybody's way."""
 Builds = dict[str, "subprocess.Popen[str]"]

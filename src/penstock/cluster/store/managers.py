@@ -133,10 +133,14 @@ class Ownership:
 
     def _pruned(self, merged: Json, owned: Owned, last: FieldSet) -> Json:
         """The object without what the manager stated last time, no longer does, and nobody else owns."""
+        # Nothing goes but what was stated, so only that part of the object is taken apart: of a pod's status it is
+        # a fiftieth of the pod.
+        part = {name: value for name, value in merged.items() if f"f:{name}" in last}
+        held = ({element: below for element, below in fields.items() if element in last} for fields in owned.values())
         last = with_named(last, self._shape)
-        everything = with_named(structure.stated(self._shape, merged), self._shape)
-        kept = with_named(reduce(union, owned.values(), {}), self._shape)
-        left = structure.without(self._shape, merged, last)
+        everything = with_named(structure.stated(self._shape, part), self._shape)
+        kept = with_named(reduce(union, held, {}), self._shape)
+        left = structure.without(self._shape, part, last)
         still = with_named(structure.stated(self._shape, left), self._shape)
         gone = intersection(difference(everything, union(still, kept)), last)
         pruned: Json = structure.without(self._shape, merged, gone)

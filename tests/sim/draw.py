@@ -1,0 +1,173 @@
+"""A seed becomes a schedule, the same each time.
+
+Two hundred seeds in a row share a cluster, so that it need not be brought up for each of them, and ten in a row are
+the acts of one play: what is left behind by one, drains and claims and records in Slurm, is what the next begins with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
+
+from tests.simulation.port import Fault
+
+from .capabilities import ABLE, Can
+from .schedule import MACHINES, Act, Cluster, Schedule, Set, Step
+
+BLOCK: Final = 200
+FAMILY: Final = 10
+_LENGTH = 30.0
+"""Seconds in which people and weather are busy."""
+_SHORTLY = 0.4
+"""Seconds after a step in which the operator is at work on it."""
+_About = dict[str, Any]
+_FAULTS: Final = [fault.name for fault in Fault]
+
+
+def schedule_of(seed: int) -> Schedule:
+    """The schedule of a seed: all acts up to its own."""
+    drawn = cluster_of(seed // BLOCK)
+    return Schedule(drawn, tuple(act_of(one, drawn) for one in range(seed - seed % FAMILY, seed + 1)))
+
+
+def cluster_of(block: int) -> Cluster:
+    """The cluster that a block of seeds begins with."""
+    chance = Random(f"cluster {block}")  # noqa: S311 - chance, not secrecy
+    names = "ab"[: 1 if chance.random() < 0.7 else 2]
+    return Cluster(
+        sets=tuple(_set(name, chance) for name in names),
+        leaders=2 if chance.random() < 0.06 else 1,
+        history=chance.choice([10_000, 10_000, 10_000, 40]),
+    )
+
+
+def _set(name: str, chance: Random) -> Set:
+    return Set(
+        name=name,
+        replicas=chance.choice([1, 2, 2, 2, 3, 3, 4]),
+        per_machine=Can.MODES in ABLE and chance.random() < 0.08,
+        claims=chance.random() < 0.7,
+        policy=_policy(chance),
+    )
+
+
+def _policy(chance: Random) -> _About:
+    """A part of a NodeSet's spec."""
+    policy: _About = {}
+    if Can.RETENTION in ABLE:
+        policy["persistentVolumeClaimRetentionPolicy"] = {
+            when: chance.choice(["Retain", "Delete"]) for when in ("whenDeleted", "whenScaled")
+        }
+    if Can.UPDATE in ABLE:
+        kind = chance.choice(["RollingUpdate", "RollingUpdate", "RollingUpdate", "OnDelete"])
+        policy["updateStrategy"] = {"type": kind, "rollingUpdate": {"maxUnavailable": chance.choice([1, 2, "50%"])}}
+    if Can.BOUND in ABLE:
+        action = chance.choice(["Wait", "Requeue", "Cancel"])
+        timeout = chance.choice(["2s", "8s"])
+        policy["drain"] = {"timeout": timeout, "onTimeout": action} if chance.random() < 0.5 else None
+    return policy
+
+
+def act_of(seed: int, cluster: Cluster) -> Act:
+    """What happens in one act."""
+    chance = Random(f"act {seed}")  # noqa: S311
+    names = [one.name for one in cluster.sets]
+    deeds = [_moment(chance, _PEOPLE, names) for _ in range(chance.randint(2, 4))]
+    weather = [_moment(chance, _WEATHER, names) for _ in range(chance.choice([0, 1, 1, 1, 1, 2]))]
+    if cluster.leaders > 1 and chance.random() < 0.7:
+        weather.append(_at(chance, "the leader is cut off", {"for": round(chance.uniform(8, 40), 1)}))
+    return Act(
+        seed, tuple(sorted([*deeds, *(_timed(chance, one, deeds) for one in weather)], key=lambda step: step.at))
+    )
+
+
+def _timed(chance: Random, fault: Step, deeds: list[Step]) -> Step:
+    """Half of the bad weather comes while the operator is at work."""
+    if chance.random() < 0.5:
+        return fault
+    after = chance.choice(deeds).at + chance.uniform(0, _SHORTLY)
+    return Step(round(after, 3), fault.what, fault.about)
+
+
+def _moment(chance: Random, table: dict[str, tuple[float, Callable[[Random], _About]]], names: list[str]) -> Step:
+    [what] = chance.choices(list(table), [weight for weight, _ in table.values()])
+    about = table[what][1](chance)
+    if "set" in about:
+        about["set"] = chance.choice(names)
+    return _at(chance, what, about)
+
+
+def _at(chance: Random, what: str, about: _About) -> Step:
+    return Step(round(chance.uniform(0, _LENGTH), 2), what, about)
+
+
+def _worker(chance: Random) -> _About:
+    return {"set": "", "worker": chance.randrange(6)}
+
+
+def _cordon(chance: Random) -> _About:
+    prefix = chance.choice(["nodeset.slinky.slurm.net", "slinky.slurm.net"])
+    return {**_worker(chance), "annotation": f"{prefix}/pod-cordon"}
+
+
+def _machine(chance: Random) -> _About:
+    return {"machine": chance.randrange(MACHINES)}
+
+
+def _jobs(chance: Random) -> _About:
+    length = chance.choice([2, 5, 10, 10, 20, 20, 40]) + chance.random()
+    return {
+        "set": "", "count": chance.choice([1, 1, 2]), "seconds": round(length, 2),
+        "nodes": chance.choice([1, 1, 1, 2]), "half": chance.random() < 0.3,
+    }  # fmt: skip
+
+
+def _for(shortest: float, longest: float) -> Callable[[Random], _About]:
+    return lambda chance: {"for": round(chance.uniform(shortest, longest), 1)}
+
+
+def _nothing(_: Random) -> _About:
+    return {}
+
+
+def _able(can: Can, weight: float) -> float:
+    return weight if can in ABLE else 0.0
+
+
+_PEOPLE: dict[str, tuple[float, Callable[[Random], _About]]] = {
+    "scale": (5, lambda chance: {"set": "", "replicas": chance.choice([0, 1, 1, 2, 2, 2, 3, 3, 4])}),
+    "submit jobs": (4, _jobs),
+    "drain in Slurm": (1.5, _worker),
+    "undrain in Slurm": (2, _worker),
+    "delete a pod": (1, _worker),
+    "delete a machine": (0.4, lambda chance: {**_machine(chance), "for": round(chance.uniform(1, 15), 1)}),
+    "edit the template": (_able(Can.UPDATE, 0.7), lambda chance: {"set": "", "text": f"v{chance.randrange(9)}"}),
+    "cordon a pod": (_able(Can.CORDON, 1.5), _cordon),
+    "uncordon a pod": (_able(Can.CORDON, 2), _worker),
+    "cordon a machine": (_able(Can.CORDON, 0.8), _machine),
+    "uncordon a machine": (_able(Can.CORDON, 1.2), _machine),
+    "change the policy": (1, lambda chance: {"set": "", "policy": _policy(chance)}),
+    "delete the NodeSet": (_able(Can.PARTITIONS, 0.5), lambda _: {"set": ""}),
+    "make the NodeSet": (0.5, lambda chance: {"set": "", "replicas": chance.randint(1, 3)}),
+}
+"""What people do: how often, and the details."""
+
+_WEATHER: dict[str, tuple[float, Callable[[Random], _About]]] = {
+    "the operator crashes": (2, lambda chance: {"rounds": chance.randrange(30)}),
+    "a call goes wrong": (5, lambda chance: {"call": chance.randrange(12), "fault": chance.choice(_FAULTS)}),
+    "watches are silent": (1, _for(2, 25)),
+    "watches break": (1, _for(2, 20)),
+    "messages are slow": (1, lambda chance: {"up to": chance.choice([0.3, 1, 3]), **_for(2, 15)(chance)}),
+    "slurmrestd is away": (1.2, _for(1, 25)),
+    "slurmrestd is slow": (1, lambda chance: {"seconds": chance.choice([0.5, 3, 25]), **_for(2, 25)(chance)}),
+    "slurmrestd is deaf": (0.8, _for(1, 20)),
+    "answers of slurmrestd are lost": (1.5, lambda chance: {"count": chance.randint(1, 3)}),
+    "slurmctld is killed": (1, _for(0.5, 8)),
+    "somebody gives back what has just drained": (1, lambda chance: {"count": chance.randint(1, 2)}),
+    "slurmrestd leaves out a node": (0.7, lambda chance: {**_worker(chance), **_for(2, 20)(chance)}),
+    "a pod is not ready": (0.8, lambda chance: {**_worker(chance), **_for(0.5, 10)(chance)}),
+    "a pod fails": (0.4, _worker),
+    "no machine has room": (0.4, _for(2, 15)),
+}
+"""What goes wrong, likewise."""

@@ -1,0 +1,62 @@
+"""An update takes no more workers away than it may: `maxUnavailable` at a time, and none at all with `OnDelete`."""
+
+from __future__ import annotations
+
+import math
+
+from penstock.cluster.resources import Whole
+from penstock.cluster.store.records import Change
+from penstock.operator.resources import PODS
+from penstock.render import labels
+from tests.sim.books import Books, Promise, SetBook, Wish
+from tests.sim.capabilities import ABLE, Can
+from tests.simulation.loop import now
+
+
+class Updates:
+    """Knows how many workers were taken away, and nobody has come for them."""
+
+    def __init__(self, books: Books) -> None:
+        self._books = books
+        self._away: dict[str, list[str]] = {}
+        """By NodeSet: workers that went, the first first."""
+        self._sizes: dict[str, int] = {}
+        """How many workers were asked for when the last one went."""
+        books.here.store.witness(PODS.name, self._pod)
+        books.here.kubernetes.on_ready.append(self._ready)
+
+    def _ready(self, pod: Whole) -> None:
+        """Somebody is there; which seat it has does not matter."""
+        if pod.metadata.labels.get(labels.NAME) == "slurmd":
+            del self._away.get(pod.metadata.labels.get(labels.INSTANCE, ""), [])[:1]
+
+    def _pod(self, change: Change) -> None:
+        departure = self._books.departed.get(change.uid)
+        if departure is None or departure.at != now() or departure.call is None or Can.UPDATE not in ABLE:
+            return
+        book = self._books.set_of(change.before) if change.before else None
+        if book is None or book.deleting or book.wish.per_machine or departure.excess > 0:
+            return
+        if self._books.was_well(change.key.name):
+            self._replaced(book, change.key.name, departure.wishes)
+
+    def _replaced(self, book: SetBook, name: str, wishes: tuple[Wish, ...]) -> None:
+        if all(wish.update_strategy.type == "OnDelete" for wish in wishes):
+            self._books.breaks(Promise.AVAILABLE, f"{name} went for an update, and the strategy is OnDelete")
+        if self._sizes.get(book.name) != book.wish.replicas:
+            # Who went before the NodeSet changed its size may not be missed any more.
+            self._away[book.name], self._sizes[book.name] = [], book.wish.replicas
+        away = self._away[book.name]
+        away.append(name)
+        self._books.counted["updates"] += 1
+        allowed = max(_allowed(wish) for wish in wishes)
+        if len(away) > allowed:
+            words = f"{name} went for an update, {len(away)} are away ({', '.join(away)}), and {allowed} may be"
+            self._books.breaks(Promise.AVAILABLE, words)
+
+
+def _allowed(wish: Wish) -> int:
+    most = wish.update_strategy.rolling_update.max_unavailable
+    if isinstance(most, int):
+        return most
+    return math.ceil(wish.replicas * int(most.rstrip("%")) / 100)

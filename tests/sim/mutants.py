@@ -1,0 +1,198 @@
+"""Operators broken on purpose, one function each, to see that the promises bite.
+
+A mutant is bred in a process of its own: what is replaced here stays replaced. Names are given as text, so that a
+function that has moved is found to be missing and not silently left as it was.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.cluster.port import ALWAYS
+
+from .books import Promise
+
+_HOUSE = "penstock.operator"
+Make = Callable[[Any], Any]
+"""Gives the broken function for the sound one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A mistake, and the promises of which it breaks one."""
+
+    what: str
+    place: str
+    """Module and name of what is replaced: `nodeset.act:_may_go`, `slurm:Slurm.waits`."""
+    make: Make
+    breaks: frozenset[Promise]
+
+    def breed(self) -> None:
+        """Replace it, in this process, for good."""
+        owner, name = self.found()
+        sound = owner.__dict__[name]
+        broken = self.make(sound)
+        # Others may have imported it by its name.
+        for place in [owner, *(module for title, module in sys.modules.items() if title.startswith("penstock."))]:
+            if place.__dict__.get(name) is sound:
+                setattr(place, name, broken)
+
+    def found(self) -> tuple[Any, str]:
+        """Where it is; `KeyError` when it is not there any more."""
+        module, _, path = self.place.partition(":")
+        owner: Any = importlib.import_module(module if module.startswith("penstock.") else f"{_HOUSE}.{module}")
+        *outer, name = path.split(".")
+        for one in outer:
+            owner = owner.__dict__[one]
+        owner.__dict__[name]
+        return owner, name
+
+
+def _always(value: object) -> Make:
+    return lambda _sound: lambda *_args, **_kwargs: value
+
+
+def _idle_if_unknown(sound: Any) -> Any:
+    """A plan's step that takes silence for leave to go."""
+
+    def step(now: Any, one: Any) -> Any:
+        decided = sound(now, one)
+        if type(decided).__name__ != "Wait" or not decided.unknown:
+            return decided
+        return importlib.import_module(f"{_HOUSE}.nodeset.steps").Remove(decided.pod, "it may be idle", drained=False)
+
+    return step
+
+
+def _one_more(sound: Any) -> Any:
+    return property(lambda now: sound.func(now) + 1)
+
+
+def _whole(sound: Any) -> Any:
+    del sound
+    return lambda _now, staying: len(staying)
+
+
+def _never_given_back(sound: Any) -> Any:
+    return lambda now, staying: (sound(now, staying)[0], [])
+
+
+def _never_drained(sound: Any) -> Any:
+    return lambda now, staying: ([], sound(now, staying)[1])
+
+
+def _looks_again_at_once(sound: Any) -> Any:
+    async def reconcile(self: Any, context: Any, item: Any, node_set: Any) -> Any:
+        return replace(await sound(self, context, item, node_set), again=0.0)
+
+    return reconcile
+
+
+def _for_whatever_reason(sound: Any) -> Any:
+    def gone_with(self: Any, one: Any) -> Any:
+        cause = importlib.import_module(f"{_HOUSE}.nodeset.steps").Cause.SCALE_IN
+        return sound(self, replace(one, cause=cause))
+
+    return gone_with
+
+
+def _always_waiting(sound: Any) -> Any:
+    return lambda self, controller, who, *, waiting: sound(self, controller, who, waiting=waiting or True)
+
+
+def _for_ever(sound: Any) -> Any:
+    def hold(self: Any, until: float) -> None:
+        sound(self, until + 1e9)
+        self.__dict__["_lose"] = lambda: None
+
+    return hold
+
+
+def _on_delete_too(sound: Any) -> Any:
+    """Replaces old workers whatever the strategy says."""
+
+    def outdated(now: Any, staying: Any) -> Any:
+        found = sound(now, staying)
+        steps = importlib.import_module(f"{_HOUSE}.nodeset.steps")
+        old = [pod for pod in staying if not now.is_current(pod) and not pod.ended]
+        return found or [steps.Leaving(pod, steps.Cause.UPDATE, "it is old") for pod in old[:1]]
+
+    return outdated
+
+
+def _no_condition(_sound: Any) -> Any:
+    return lambda **_conditions: ALWAYS
+
+
+def _nothing(_sound: Any) -> Any:
+    async def nothing(*_args: Any) -> None: ...
+
+    return nothing
+
+
+def _mutant(what: str, place: str, make: Make, *breaks: Promise) -> Mutant:
+    return Mutant(what, place, make, frozenset(breaks))
+
+
+MUTANTS: dict[str, Mutant] = {
+    "hasty": _mutant(
+        "does not ask Slurm once more before a worker goes",
+        "nodeset.act:_may_go", _always(True), Promise.JOBS, Promise.DRAINED,
+    ),
+    "careless": _mutant(
+        "takes a worker for idle of which Slurm does not say anything",
+        "nodeset.plan:_step", _idle_if_unknown, Promise.JOBS, Promise.DRAINED,
+    ),
+    "helpful": _mutant(
+        "gives back whatever is drained, by whomever",
+        "nodeset.drains:is_our_drain", lambda _: lambda node: node.condition.drain, Promise.PEOPLE,
+    ),
+    "forgetful": _mutant(
+        "never gives back what it drained",
+        "nodeset.plan:cordon_orders", _never_given_back, Promise.OURS,
+    ),
+    "deaf": _mutant(
+        "does not mind cordons", "nodeset.plan:cordon_orders", _never_drained, Promise.REST,
+    ),
+    "greedy": _mutant(
+        "gives claims away with every worker that leaves",
+        "nodeset.claims:Claims.gone_with", _for_whatever_reason, Promise.CLAIMS,
+    ),
+    "ownerless": _mutant(
+        "does not give claims to their NodeSet",
+        "nodeset.claims:Claims._base", lambda _: property(lambda _self: []), Promise.OWNERS,
+    ),
+    "blind": _mutant(
+        "deletes whoever has the name", "nodeset.act:Preconditions", _no_condition, Promise.BLIND,
+    ),
+    "generous": _mutant(
+        "makes one worker too many", "nodeset.snapshot:Snapshot.desired", _one_more, Promise.COUNT, Promise.REST,
+    ),
+    "impatient": _mutant(
+        "updates all workers at once", "nodeset.updates:budget", _whole, Promise.AVAILABLE,
+    ),
+    "eager": _mutant(
+        "updates workers with OnDelete too", "nodeset.leaving:outdated", _on_delete_too, Promise.AVAILABLE,
+    ),
+    "restless": _mutant(
+        "looks again as soon as it has looked", "nodeset.reconcile:NodeSets.reconcile", _looks_again_at_once,
+        Promise.CALM,
+    ),
+    "curious": _mutant(
+        "asks Slurm every second for ever", "slurm:Slurm.waits", _always_waiting, Promise.CALM,
+    ),
+    "usurper": _mutant(
+        "believes that its lease never ends", "penstock.cluster.leader:Election._hold_until", _for_ever, Promise.LEADER,
+    ),
+    "ruthless": _mutant(
+        "lets a deleted NodeSet go at once, with its workers", "nodeset.finalizer:hold", _nothing, Promise.JOBS,
+    ),
+    "stubborn": _mutant(
+        "lets no worker go", "nodeset.leaving:leaving", _always([]), Promise.REST,
+    ),
+}  # fmt: skip
+"""By name."""

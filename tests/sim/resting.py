@@ -1,0 +1,163 @@
+"""What must be true when all is quiet: the cluster is what people asked for, and every drain is somebody's wish."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.operator.nodeset.marks import STATE
+from penstock.operator.nodeset.revision import HASH
+from tests.simulation.manifests import Seen
+from tests.simulation.slurm import OPERATOR, SLURM, node_name
+from tests.simulation.slurm_records import Node
+from tests.simulation.workloads import is_ready
+
+from .books import Promise
+from .capabilities import ABLE, Can
+from .judges.drains import CORDONS
+from .schedule import Set
+from .stage import Stage
+
+Unmet = tuple[Promise, str]
+
+
+def unmet(stage: Stage) -> Unmet | None:
+    """The first thing that is not as it should be; None when all is well."""
+    return next(_unmet(stage), None)
+
+
+def at_work(stage: Stage) -> bool:
+    """Whether an operator leads, and knows enough to do anything."""
+    return any(one.operator.leads and not one.operator.trouble for one in stage.living())
+
+
+def _unmet(stage: Stage) -> Iterator[Unmet]:
+    if stage.here.slurm.busy:
+        yield Promise.REST, "jobs still run, or wait"
+    if sum(one.operator.leads for one in stage.living()) != 1:
+        yield Promise.REST, "no operator leads"
+    live = stage.here.sight.condition("Controller", "slurm", "ConfigurationLive")
+    if live.get("reason") != "ReadBack":
+        yield Promise.REST, f"the Controller says of its configuration: {live.get('message')}"
+    if Can.PARTITIONS in ABLE and stage.here.slurm.partitions.keys() != {one.name for one in _present(stage)}:
+        yield Promise.REST, f"slurmctld runs the partitions {[*stage.here.slurm.partitions]}"
+    sets = {one.metadata.uid: one for one in stage.here.sight.all("NodeSet")}
+    pods = stage.here.sight.workers()
+    for one in sets.values():
+        mine = [pod for pod in pods if _belongs(pod, one)]
+        yield from _workers(stage, one, mine)
+        yield from _claims(stage, one, mine)
+        yield from _status(stage, one, mine)
+    for pod in pods:
+        if not any(_belongs(pod, one) for one in sets.values()):
+            yield Promise.REST, f"{pod.metadata.name} belongs to no NodeSet, and is there"
+    yield from _drains(stage, pods)
+
+
+def _present(stage: Stage) -> list[Set]:
+    """The NodeSets of the cluster that are there."""
+    return [one for one in stage.cluster.sets if stage.here.sight.get("NodeSet", one.full_name) is not None]
+
+
+def _belongs(item: Seen, owner: Seen) -> bool:
+    return any(one.uid == owner.metadata.uid for one in item.metadata.owner_references)
+
+
+def _workers(stage: Stage, one: Seen, pods: list[Seen]) -> Iterator[Unmet]:
+    name, wanted = one.metadata.name, _wanted(stage, one)
+    if one.metadata.deletion_timestamp is not None:
+        yield Promise.REST, f"NodeSet {name} was deleted, and is still there"
+    if len(pods) != wanted:
+        yield Promise.REST, f"NodeSet {name} has {len(pods)} workers of {wanted}"
+    for pod in pods:
+        if not is_ready(pod) or pod.status.get("phase") != "Running":
+            yield Promise.REST, f"{pod.metadata.name} is not ready"
+        node = stage.here.slurm.nodes.get(node_name(pod))
+        if node is None or node.down or node.pod != pod.metadata.uid:
+            yield Promise.REST, f"{pod.metadata.name} is not registered in Slurm"
+    strategy = (one.spec.get("updateStrategy") or {}).get("type", "RollingUpdate")
+    newest = one.status.get("nodeSetHash")
+    if (
+        Can.UPDATE in ABLE
+        and strategy == "RollingUpdate"
+        and {pod.metadata.labels.get(HASH) for pod in pods} - {newest}
+    ):
+        yield Promise.REST, f"NodeSet {name} has workers of an old template"
+
+
+def _wanted(stage: Stage, one: Seen) -> int:
+    if one.spec.get("scalingMode") != "DaemonSet":
+        return int(one.spec["replicas"])
+    machines = stage.here.sight.all("Node")
+    taken = {pod.spec.get("nodeName") for pod in stage.workers() if _belongs(pod, one)}
+    return sum(not machine.spec.get("unschedulable") or machine.metadata.name in taken for machine in machines)
+
+
+def _claims(stage: Stage, one: Seen, pods: list[Seen]) -> Iterator[Unmet]:
+    for pod in pods:
+        for volume in pod.spec.get("volumes") or []:
+            name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+            claim = stage.here.sight.get("PersistentVolumeClaim", name) if name else None
+            if name and (claim is None or claim.metadata.deletion_timestamp is not None):
+                yield Promise.REST, f"{pod.metadata.name} lacks its claim {name}"
+    if Can.RETENTION in ABLE:
+        yield from _owners(stage, one)
+
+
+def _owners(stage: Stage, one: Seen) -> Iterator[Unmet]:
+    policy = one.spec.get("persistentVolumeClaimRetentionPolicy") or {}
+    wanted = [one.metadata.uid] if policy.get("whenDeleted") == "Delete" else []
+    for claim in stage.here.sight.all("PersistentVolumeClaim"):
+        if claim.metadata.labels.get("app.kubernetes.io/instance") == one.metadata.name:
+            owners = [owner.uid for owner in claim.metadata.owner_references]
+            if owners != wanted:
+                yield Promise.OWNERS, f"{claim.metadata.name} belongs to {owners}, not to {wanted}: {policy}"
+
+
+def _status(stage: Stage, one: Seen, pods: list[Seen]) -> Iterator[Unmet]:
+    told, name, count = one.status, one.metadata.name, len(pods)
+    drained = sum(stage.here.slurm.nodes[node_name(pod)].drain for pod in pods)
+    for field, true in (
+        ("observedGeneration", one.metadata.generation), ("replicas", count), ("readyReplicas", count),
+        ("desired", count), ("slurmIdle", count), ("slurmDrain", drained),
+    ):  # fmt: skip
+        if told.get(field) != true:
+            yield Promise.REST, f"NodeSet {name} says {field} {told.get(field)}, and it is {true}"
+    conditions = {each["type"]: each for each in told.get("conditions") or []}
+    if conditions.get("Ready", {}).get("status") != "True":
+        yield Promise.REST, f"NodeSet {name} does not say that it is Ready: {conditions.get('Ready')}"
+
+
+def _drains(stage: Stage, pods: list[Seen]) -> Iterator[Unmet]:
+    workers = {node_name(pod): pod for pod in pods}
+    for node in stage.here.slurm.nodes.values():
+        pod = workers.get(node.name)
+        if pod is None:
+            continue
+        wished = _cordoned(stage, pod) if Can.CORDON in ABLE else False
+        theirs = node.name in stage.bench.drains.people
+        if theirs and not node.drain:
+            yield Promise.PEOPLE, f"{node.name} was drained by a person, and is not any more"
+        if node.drain and not theirs and not wished:
+            promise = Promise.OURS if node.whose in {OPERATOR, SLURM} else Promise.REST
+            yield promise, f"{node.name} is drained by {node.whose} ({node.reason}), and nobody wishes it"
+        if wished and not node.drain:
+            yield Promise.REST, f"{node.name} is cordoned in Kubernetes, and not drained"
+        if Can.MARKS in ABLE:
+            yield from _marks(pod, node)
+
+
+def _marks(pod: Seen, node: Node) -> Iterator[Unmet]:
+    told = {one["type"]: one.get("message", "") for one in pod.status.get("conditions") or []}
+    if told.get(f"{STATE}Drain") != (node.reason if node.drain else None):
+        said = told.get(f"{STATE}Drain")
+        yield Promise.REST, f"{pod.metadata.name} says {said!r} about its drain, and Slurm {node.reason!r}"
+    if f"{STATE}Idle" not in told:
+        yield Promise.REST, f"{pod.metadata.name} does not say that its node is idle"
+
+
+def _cordoned(stage: Stage, pod: Seen) -> bool:
+    if any(pod.metadata.annotations.get(name) == "true" for name in CORDONS):
+        return True
+    name = str(pod.spec.get("nodeName") or "")
+    machine = next((one for one in stage.here.sight.all("Node") if one.metadata.name == name), None)
+    return machine is not None and bool(machine.spec.get("unschedulable"))
