@@ -16,7 +16,7 @@ class Can(Enum):
     MODES = "DaemonSet mode"
     MARKS = "pods say what Slurm says about their nodes"
     PARTITIONS = "the partition of a deleted NodeSet stays, closed, until no job names it"
-    RELEASE = "a deleted NodeSet goes in the end, also when it changed in the moment in which it was let go"
+    RETRY = "what meets a conflict is tried again, though nothing else happens"
     LAST_LOOK = "nothing is told to Slurm about a node without one more look at it"
 
 
@@ -30,7 +30,7 @@ ABLE = frozenset(
         Can.MODES,
         Can.MARKS,
         Can.PARTITIONS,
-        # Can.RELEASE,
+        # Can.RETRY,
         # Can.LAST_LOOK,
     }
 )

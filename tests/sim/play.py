@@ -61,6 +61,7 @@ async def _script(stage: Stage, act: Act) -> None:
         await _perform(stage, step)
     await stage.quiet()
     weather.clear(stage)
+    stage.quiet_at = now()
     await _room(stage)
     await _rest(stage)
     stage.bench.calm.over()
@@ -92,8 +93,8 @@ async def _rest(stage: Stage) -> None:
     while (found := unmet(stage) or _idle(stage)) is not None:
         for job in list(slurm.waiting):
             slurm.cancel(job.number)
-        if Can.RELEASE not in ABLE:
-            await _nudge(stage)
+        if Can.RETRY not in ABLE:
+            await _nudge(stage, found)
         if now() > began + _REST_WITHIN:
             stage.books.breaks(found[0], f"{_REST_WITHIN:.0f} s after the last trouble {found[1]}")
             await asyncio.Event().wait()
@@ -105,9 +106,9 @@ def _idle(stage: Stage) -> Unmet | None:
     return None if at_work(stage) else (Promise.REST, "no operator is at work")
 
 
-async def _nudge(stage: Stage) -> None:
-    """Change deleted NodeSets a little, so that somebody looks at them again."""
-    for one in stage.here.sight.all("NodeSet"):
-        if one.metadata.deletion_timestamp is not None:
+async def _nudge(stage: Stage, found: Unmet) -> None:
+    """Change the NodeSets a little, so that somebody looks at them again."""
+    if found[0] is Promise.OWNERS or "was deleted" in found[1]:
+        for one in stage.here.sight.all("NodeSet"):
             annotations = {"example.org/nudged": f"{now():.0f}"}
             await stage.here.edit("NodeSet", one.metadata.name, metadata={"annotations": annotations})

@@ -26,8 +26,10 @@ def unmet(stage: Stage) -> Unmet | None:
 
 
 def at_work(stage: Stage) -> bool:
-    """Whether an operator leads, and knows enough to do anything."""
-    return any(one.operator.leads and not one.operator.trouble for one in stage.living())
+    """Whether an operator leads, and knows enough to do anything: Slurm too has answered since the last trouble."""
+    rest = stage.here.slurmrestd
+    heard = bool(rest.requests) and rest.requests[-1].status > 0 and rest.requests[-1].at >= stage.quiet_at
+    return heard and any(one.operator.leads and not one.operator.trouble for one in stage.living())
 
 
 def _unmet(stage: Stage) -> Iterator[Unmet]:
@@ -123,8 +125,9 @@ def _status(stage: Stage, one: Seen, pods: list[Seen]) -> Iterator[Unmet]:
         if told.get(field) != true:
             yield Promise.REST, f"NodeSet {name} says {field} {told.get(field)}, and it is {true}"
     conditions = {each["type"]: each for each in told.get("conditions") or []}
-    if conditions.get("Ready", {}).get("status") != "True":
-        yield Promise.REST, f"NodeSet {name} does not say that it is Ready: {conditions.get('Ready')}"
+    for kind, wanted in (("Ready", "True"), ("Progressing", "False"), ("Degraded", "False")):
+        if conditions.get(kind, {}).get("status") != wanted:
+            yield Promise.REST, f"NodeSet {name} does not say that {kind} is {wanted}: {conditions.get(kind)}"
 
 
 def _drains(stage: Stage, pods: list[Seen]) -> Iterator[Unmet]:

@@ -57,8 +57,9 @@ class Guards:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def ready(self, pod: Whole) -> None:
-        """A slurmctld has started."""
+        """A slurmctld has started, or has started anew."""
         if pod.metadata.labels.get(labels.NAME) == "slurmctld":
+            self.gone(pod)
             name = pod.metadata.name
             self._guards[name] = guard = Guard()
             self._tasks[name] = asyncio.get_running_loop().create_task(self._watch(pod, guard))
@@ -83,8 +84,9 @@ class Guards:
     async def logs(self, name: str, *, namespace: str, container: str, tail: int = 0) -> AsyncGenerator[str, None]:
         """What a guard said, and says."""
         del namespace, container
-        heard = max(len(self._guards[name].lines) - tail, 0) if name in self._guards else 0
-        while (guard := self._guards.get(name)) is not None:
+        guard = self._guards.get(name)
+        heard = max(len(guard.lines) - tail, 0) if guard else 0
+        while guard is not None and self._guards.get(name) is guard:
             guard.spoke.clear()
             for line in guard.lines[heard:]:
                 heard += 1

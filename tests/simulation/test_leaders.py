@@ -159,3 +159,26 @@ async def test_leadership_that_goes_to_and_fro_changes_nothing() -> None:
         assert pair.unlawful == []
         status = here.sight("NodeSet", NODE_SET).status
         assert status["readyReplicas"] == 2
+
+
+@simulated
+async def test_who_leads_again_does_not_believe_what_slurm_said_in_its_last_term() -> None:
+    """It may have been away for hours. Until Slurm has answered, what the other leader has told stays."""
+    async with world() as here:
+        await here.apply(sample())
+        pair, first, second = await _led(here)
+        first.port.down = True
+        await here.until(lambda: pair.leader() is second, within=2 * LEASE_SECONDS)
+        first.port.down = False
+        here.slurm.change(["compute-0"], {"state": ["DRAIN"], "reason": "admin: bad disk"})
+
+        def told() -> int:
+            return int(here.sight("NodeSet", NODE_SET).status["slurmDrain"])
+
+        await here.until(lambda: told() == 1, within=40)
+        await asyncio.sleep(90)
+        here.slurmrestd.away = True
+        await second.crash()
+        await here.until(lambda: pair.leader() is first, within=2 * LEASE_SECONDS)
+        await asyncio.sleep(1)
+        assert told() == 1

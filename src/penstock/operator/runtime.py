@@ -182,6 +182,7 @@ class Operator:
             if self._election:
                 await self._election.leading.wait()
             self._lost.clear()
+            self._slurm.begin_anew()
             for key in self._everything():
                 self.queue.add(key)
             async with asyncio.TaskGroup() as term:

@@ -108,6 +108,10 @@ class Slurm:
         """What was last heard; None when nothing is known, or what is known may be untrue by now."""
         return self._known.get(slurm_key(controller))
 
+    def begin_anew(self) -> None:
+        """A term begins: what was heard in the last one may be hours old, and others have led since."""
+        self._known.clear()
+
     def time(self, controller: Controller) -> int | None:
         """What Slurm's clock says now, in Unix seconds; None when it has not answered."""
         known = self.nodes(controller)
