@@ -56,6 +56,8 @@ class Subject:
         env = os.environ | {
             "PENSTOCK_STATE": str(self.place / "state"), "PENSTOCK_RUN": str(self.place / "r"),
             "PENSTOCK_IMAGES": os.environ.get("PENSTOCK_IMAGES") or str(_IMAGES), "PENSTOCK_CLUSTER": self.cluster,
+            # Compiled once, as an installed package is, wherever this tree may not be written to.
+            "PYTHONPYCACHEPREFIX": str(self.place / "compiled"), "PYTHONDONTWRITEBYTECODE": "",
         }  # fmt: skip
         with (self.place / "said").open("ab") as said:
             return subprocess.Popen([sys.executable, "-m", "penstock", *words], env=env, stdout=said, stderr=said)

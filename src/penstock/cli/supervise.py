@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+import logging
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from penstock.machine import held
-
-if TYPE_CHECKING:
-    import argparse
-    import subprocess
+from penstock.cli.named import add_name
+from penstock.engine.layout import Layout
+from penstock.machine import held, process
 
 _TOLD = {
     "serve": "Look after a cluster on this machine, in this process: SIGTERM leaves its containers running, SIGINT "
@@ -20,36 +20,23 @@ _TOLD = {
 
 def run(argv: Sequence[str]) -> int:
     """Start it again whenever it dies; end when it ends well, or when told to."""
-    words = [word for word in argv if word != held.OPTION]
-    if held.OPTION not in argv:
-        return _supervise(words)
-    # At once, before we load what we need ourselves: it has more to load.
-    first = held.begin(["serve", *words])
-    more = held.awaited()
+    arguments = parser("supervise").parse_args(argv)
+    more = held.awaited() if arguments.held else []
     if more is None:
-        held.dismiss(first)
-        return 0
-    held.give_word(first, more)
-    return _supervise([*words, *more], first)
-
-
-def _supervise(words: list[str], first: subprocess.Popen[bytes] | None = None) -> int:
-    import logging  # noqa: PLC0415
-
-    from penstock.engine.layout import Layout  # noqa: PLC0415
-    from penstock.machine import process  # noqa: PLC0415
-
-    arguments = parser("supervise").parse_args(words)
+        return os.waitstatus_to_exitcode(os.waitpid(arguments.first, 0)[1])
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    return process.supervise(Layout.of(arguments.cluster), words, first=first)
+    words = [*_lasting(argv), *more]
+    return process.supervise(Layout.of(arguments.cluster), words, first=arguments.first)
+
+
+def _lasting(argv: Sequence[str]) -> list[str]:
+    """The words for whoever is started later: nothing of how we were started."""
+    words = [word for word in argv if word != held.OPTION]
+    return words[: words.index(held.FIRST)] if held.FIRST in words else words
 
 
 def parser(name: str) -> argparse.ArgumentParser:
     """What `serve` and `supervise` understand."""
-    import argparse  # noqa: PLC0415
-
-    from penstock.cli.named import add_name  # noqa: PLC0415
-
     found = argparse.ArgumentParser(
         prog=f"penstock {name}",
         description=_TOLD[name],
@@ -61,4 +48,6 @@ def parser(name: str) -> argparse.ArgumentParser:
     found.add_argument("--rest-port", type=int, default=0, help="port of 127.0.0.1 that leads to slurmrestd")
     found.add_argument("-v", "--verbose", action="store_true", help="tell more in the log")
     found.add_argument(held.OPTION, action="store_true", help="wait for a word on stdin; without one, end")
+    if name == "supervise":
+        found.add_argument(held.FIRST, type=int, metavar="PID", help="a child that serves already")
     return found

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
@@ -31,16 +32,19 @@ from penstock.engine.layout import Layout
 from penstock.engine.network import DEFAULT_SUBNET, Network
 from penstock.engine.pod import House, PodTask
 from penstock.engine.podspec import PODS, Pod
+from penstock.engine.precedence import LATER, rank, rank_of_surroundings, serves_others
 from penstock.engine.runtime import Runtime
 from penstock.engine.sandbox import Sandbox
 from penstock.engine.services import SERVICES, Service, cannot_serve
-from penstock.engine.turns import URGENT, Turns
+from penstock.engine.turns import Turns
 from penstock.engine.volumes.sources import references
 from penstock.images.library import Image
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = 5.0
 """Seconds before a pod whose task failed is taken up again: a mistake of ours must not end its containers."""
+_FIRST_THINGS = 1.0
+"""Seconds that controllers and workers have the processors to themselves when a cluster starts again."""
 _DIAL = 5.0
 """Seconds to connect into a pod."""
 
@@ -98,12 +102,19 @@ class Agent:
             await asyncio.gather(*(informer.synced.wait() for informer in self._informers), begin.wait())
             await self._sweep()
             self._subscribe()
-            for pod in sorted(self._pods.all(), key=_rank):
+            group.create_task(self._put_first_things_first())
+            for pod in sorted(self._pods.all(), key=rank):
                 self._look(None, pod)
             self._looked.set()
             group.create_task(self._events.run())
             group.create_task(self._directory.run())
             group.create_task(self._keep_volumes())
+
+    async def _put_first_things_first(self) -> None:
+        """Make no container that can wait before those have begun that people wait for, but not for long."""
+        with self._turns.kept_from(LATER), suppress(TimeoutError):
+            async with asyncio.timeout(_FIRST_THINGS):
+                await asyncio.gather(*(one.begun() for one in self.tasks.values() if rank(one.pod)[0] < LATER))
 
     async def settled(self) -> None:
         """Wait until the containers of all pods that were there at the start have begun."""
@@ -116,7 +127,7 @@ class Agent:
         tasks = [*self.tasks.values()]
         deadline = asyncio.get_running_loop().time() + seconds
         for last in (False, True):
-            chosen = [task for task in tasks if _serves_others(task.pod) == last]
+            chosen = [task for task in tasks if serves_others(task.pod) == last]
             await asyncio.gather(*(task.halt(deadline) for task in chosen), return_exceptions=True)
         await self._means.network.remove_fabric()
 
@@ -192,8 +203,7 @@ class Agent:
             health=lambda sandbox: Health(means.runtime, sandbox, self.dial),
             tell=self._tell,
             moved=self._directory.moved,
-            # Behind those of its rank that have come further: one pod that runs is better than two that are half made.
-            turn=lambda pod: self._turns.one((*_rank(pod), 1)),
+            turn=lambda pod: self._turns.one(rank_of_surroundings(pod)),
         )  # fmt: skip
 
     def _tell(self, pod: Pod, kind: str, reason: str, note: str) -> None:
@@ -203,7 +213,7 @@ class Agent:
     def _attempts(self, pod: Pod, sandbox: Sandbox) -> Attempts:
         return Attempts(
             pod.metadata.uid, sandbox.containers, runtime=self._means.runtime, find=self._means.find,
-            compose=self._composer.of(pod, sandbox), turn=lambda: self._turns.one(_rank(pod)),
+            compose=self._composer.of(pod, sandbox), turn=lambda: self._turns.one(rank(pod)),
         )  # fmt: skip
 
     async def _sweep(self) -> None:
@@ -262,15 +272,3 @@ def _now() -> datetime:
 def _is_over(pod: Pod, layout: Layout) -> bool:
     """Whether a pod has come to its end and nothing of it is left here."""
     return pod.status.get("phase") in {"Succeeded", "Failed"} and not layout.pod(pod.metadata.uid).exists()
-
-
-def _rank(pod: Pod) -> tuple[int, ...]:
-    """Who begins first when many do: whom others depend on, the longest way first; last who talks to the others."""
-    if _serves_others(pod):
-        return URGENT, -len(pod.spec.init_containers)
-    return (2 if any(owner.kind == "ReplicaSet" for owner in pod.metadata.owner_references) else 1, 0)
-
-
-def _serves_others(pod: Pod) -> bool:
-    """Whether others depend on a pod: controllers and databases are StatefulSets' and go last."""
-    return any(owner.kind == "StatefulSet" for owner in pod.metadata.owner_references)

@@ -13,78 +13,21 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.api.objects import Json
-from penstock.engine import logs, mounts
+from penstock.engine import mounts
+from penstock.engine.attempt import Attempt, CannotBegin
 from penstock.engine.clock import stamp
 from penstock.engine.podspec import Container
 from penstock.engine.runtime import CannotStart, Ended, Running, Runtime
-from penstock.engine.views import Terminated
 from penstock.images.errors import ImageError
 from penstock.images.library import Image
 
-_LAST_WORDS = 4096
-"""Bytes of a termination message that a status shows."""
-_LAST_LINES = 80
-_UNKNOWN = 137
-"""What is said of a container whose exit code nobody knows: the code of one that was killed."""
-
-
-class CannotBegin(Exception):
-    """A container could not be started now; a later attempt may."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """One attempt at running a container."""
-
-    number: int
-    container_id: str
-    directory: Path
-    image_id: str = ""
-    started_at: str = ""
-    adopted: bool = False
-    """An engine before us started it."""
-
-    @property
-    def log(self) -> Path:
-        """What the container said."""
-        return self.directory / "log"
-
-    @property
-    def message(self) -> Path:
-        """Where the container may leave its last words."""
-        return self.directory / "message"
-
-    def terminated(self, ended: Ended, container: Container) -> Terminated:
-        """How it ended, as a status shows it."""
-        code = _UNKNOWN if ended.exit_code is None else ended.exit_code
-        reason = "Completed" if code == 0 else "OOMKilled" if ended.out_of_memory else "Error"
-        return Terminated(
-            exit_code=code, signal=ended.signal or 0, reason=reason, container_id=self.container_id,
-            message=ended.cause or self._last_words(container, failed=code != 0),
-            started_at=stamp(ended.started_at) if ended.started_at else self.started_at or stamp(ended.finished_at),
-            finished_at=stamp(ended.finished_at),
-        )  # fmt: skip
-
-    def _last_words(self, container: Container, *, failed: bool) -> str:
-        try:
-            with self.message.open("rb") as file:
-                words = file.read(_LAST_WORDS).decode(errors="replace")
-        except OSError:
-            words = ""
-        if words or not failed or container.termination_message_policy != "FallbackToLogsOnError":
-            return words
-        return logs.last(self.log, lines=_LAST_LINES)[-_LAST_WORDS // 2 :]
-
+__all__ = ["Attempt", "Attempts", "CannotBegin", "Compose", "Turn"]
 
 Compose = Callable[[Container, Image, Attempt], Awaitable[Json]]
 """The configuration of a container, for runc; makes ready what it mounts."""
@@ -115,9 +58,25 @@ class Attempts:
         self._find = find
         self._compose = compose
         self._current: dict[str, Attempt] = {}
+        self._ahead: dict[str, tuple[Attempt, Running]] = {}
+
+    async def make_ahead(self, container: Container) -> None:
+        """Make the first attempt at a container before its time, so that it only has to be started when that comes.
+
+        Nothing happens where what comes before it may still change what it is made of, or an engine before us left it.
+        """
+        if not _is_settled(container) or _numbers(self._directory / container.name):
+            return
+        try:
+            async with self._turn():
+                self._ahead[container.name] = await self._made(container, 0)
+        finally:
+            self._current.pop(container.name, None)  # It has not begun: there is no log of it to be read.
 
     async def begin(self, container: Container) -> tuple[Attempt, Running | Ended]:
         """The next attempt, running; or the last one of an engine before us, as it was found."""
+        if ahead := self._ahead.pop(container.name, None):
+            return await self._started(container, *ahead)
         before = self._current.get(container.name)
         if before is None and (found := await self._adopt(container)):
             return found
@@ -125,10 +84,8 @@ class Attempts:
         if before is not None:
             await self._close(before)
         async with self._turn():
-            attempt = await self._next(container, 0 if before is None else before.number + 1)
-            config = await self._configured(container, attempt)
-            self._current[container.name] = attempt
-            return attempt, await self._start(container, attempt, config)
+            attempt, made = await self._made(container, 0 if before is None else before.number + 1)
+        return await self._started(container, attempt, made)
 
     def log(self, container: str, *, previous: bool = False) -> Path | None:
         """The log of the present attempt at a container, or of the one before."""
@@ -147,6 +104,7 @@ class Attempts:
                 await self._runtime.delete(attempt.container_id, attempt.directory)
         await asyncio.to_thread(_remove, self._directory)
         self._current.clear()
+        self._ahead.clear()
 
     def _place(self, container: str, number: int) -> Attempt:
         directory = self._directory / container / str(number)
@@ -172,19 +130,19 @@ class Attempts:
         self._current[container.name] = attempt
         return attempt, found
 
-    async def _next(self, container: Container, number: int) -> Attempt:
+    async def _next(self, container: Container, number: int, image: Image) -> Attempt:
         for old in _numbers(self._directory / container.name)[:-1]:
             await asyncio.to_thread(_remove, self._directory / container.name / str(old))
-        image, place = self._image(container), self._place(container.name, number)
+        place = self._place(container.name, number)
         return Attempt(
             number=number, container_id=place.container_id, directory=place.directory,
-            image_id=image.digest, started_at=stamp(),
+            image_id=image.digest,
         )  # fmt: skip
 
-    async def _configured(self, container: Container, attempt: Attempt) -> Json:
+    async def _configured(self, container: Container, attempt: Attempt, image: Image) -> Json:
         """The configuration of an attempt. One that cannot have any, for want of a Secret say, has not been made."""
         try:
-            return await self._compose(container, self._image(container), attempt)
+            return await self._compose(container, image, attempt)
         except OSError as problem:
             await asyncio.to_thread(_remove, attempt.directory)
             raise CannotBegin("CreateContainerError", f"container {container.name}: {problem}") from problem
@@ -192,14 +150,20 @@ class Attempts:
             await asyncio.to_thread(_remove, attempt.directory)
             raise
 
-    async def _start(self, container: Container, attempt: Attempt, config: Json) -> Running:
-        try:
-            made = await self._runtime.create(
+    async def _made(self, container: Container, number: int) -> tuple[Attempt, Running]:
+        image = self._image(container)
+        attempt = await self._next(container, number, image)
+        config = await self._configured(container, attempt, image)
+        self._current[container.name] = attempt
+        with _about(container):
+            return attempt, await self._runtime.create(
                 attempt.container_id, attempt.directory, config, log=attempt.log, stdin=container.stdin
             )
-            return await self._runtime.start(made)
-        except (CannotStart, OSError) as problem:
-            raise CannotBegin("RunContainerError", f"container {container.name}: {problem}") from problem
+
+    async def _started(self, container: Container, attempt: Attempt, made: Running) -> tuple[Attempt, Running]:
+        started = self._current[container.name] = replace(attempt, started_at=stamp())
+        with _about(container):
+            return started, await self._runtime.start(made)
 
     async def _close(self, attempt: Attempt) -> None:
         """Keep of an attempt only what it said."""
@@ -218,6 +182,24 @@ class Attempts:
             return self._find(container.image)
         except ImageError as problem:
             raise CannotBegin("ErrImageNeverPull", f"container {container.name}: {problem}") from problem
+
+
+def _is_settled(container: Container) -> bool:
+    """Whether time changes nothing about what a container is made of.
+
+    Parts of volumes may be made by others first, and variables from elsewhere may change.
+    """
+    parts = any(mount.sub_path or mount.sub_path_expr for mount in container.volume_mounts)
+    return not parts and not container.env_from and all(one.value_from is None for one in container.env)
+
+
+@contextmanager
+def _about(container: Container) -> Iterator[None]:
+    """Let what runc refuses say whose it is."""
+    try:
+        yield
+    except (CannotStart, OSError) as problem:
+        raise CannotBegin("RunContainerError", f"container {container.name}: {problem}") from problem
 
 
 def _numbers(directory: Path) -> list[int]:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -60,6 +61,11 @@ class Keeper:
         self._over = asyncio.Event()
         self._task: asyncio.Task[object] | None = None
         self._failures = 0
+
+    async def make_ahead(self) -> None:
+        """Have it made while others still run before it; what cannot be done now is done, and told of, in its turn."""
+        with suppress(CannotBegin):
+            await self._means.attempts.make_ahead(self.container)
 
     async def keep(self) -> bool:
         """Keep it running until it has ended for good, or is stopped; whether it ended well."""

@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 MANAGER = "penstock-engine"
 """Who writes the status of pods; other managers may have conditions of their own in it."""
 _BACKOFF = Backoff(first=0.5, longest=15.0)
-_FLOCK = 0.05
+_FLOCK = 0.1
 """Seconds in which changes of a pod are told together: when it starts there are many, and each costs a write."""
 
 Tell = Callable[[Pod, str, str, str], None]
@@ -153,7 +153,8 @@ class PodTask:
             for keeper in self.init:
                 keeping = group.create_task(keeper.keep())
                 if keeper.container.is_sidecar:
-                    await keeper.started.wait()
+                    # Who helps the others may take its time to begin; they are made meanwhile, and run when it has.
+                    await asyncio.gather(keeper.started.wait(), *(one.make_ahead() for one in self._after(keeper)))
                 elif not await keeping:
                     break
             else:
@@ -197,6 +198,10 @@ class PodTask:
         unknown = [f"{path} is not supported on one machine" for path in unsupported.unknown(raw.spec)]
         if told := [*unsupported.refusals(self.pod), *unknown]:
             raise SandboxProblem("Unsupported", f"pod {name}: {'; '.join(told)}")
+
+    def _after(self, keeper: Keeper) -> list[Keeper]:
+        """Those whose turn comes next; before the last of the first ones nobody's does."""
+        return self.main if keeper is self.init[-1] else []
 
     @property
     def _sidecars(self) -> list[Keeper]:

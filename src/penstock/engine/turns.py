@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import math
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 
 Rank = tuple[int, ...]
@@ -25,6 +26,18 @@ class Turns:
         self._free = max(at_once, 2)
         self._waiting: list[tuple[Rank, int, asyncio.Future[None]]] = []
         self._arrivals = count()
+        self._later = math.inf
+        """Whose rank begins with this, or more, is not called."""
+
+    @contextmanager
+    def kept_from(self, rank: int) -> Iterator[None]:
+        """Call nobody whose rank begins with this, or more, before the block ends."""
+        self._later = rank
+        try:
+            yield
+        finally:
+            self._later = math.inf
+            self._call()
 
     @asynccontextmanager
     async def one(self, rank: Rank) -> AsyncIterator[None]:
@@ -50,8 +63,11 @@ class Turns:
 
     def _call(self) -> None:
         """Call whoever may come; who has left meanwhile is passed over."""
-        while self._waiting and self._free > (0 if self._waiting[0][0][0] == URGENT else 1):
+        while self._waiting and self._may_come(self._waiting[0][0][0]):
             *_, called = heapq.heappop(self._waiting)
             if not called.done():
                 self._free -= 1
                 called.set_result(None)
+
+    def _may_come(self, rank: int) -> bool:
+        return rank < self._later and self._free > (0 if rank == URGENT else 1)

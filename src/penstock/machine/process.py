@@ -80,10 +80,10 @@ def start_detached(layout: Layout, words: list[str]) -> Callable[[], bool]:
     return lambda: started.poll() is None
 
 
-def supervise(layout: Layout, words: list[str], *, first: subprocess.Popen[bytes] | None = None) -> int:
+def supervise(layout: Layout, words: list[str], *, first: int | None = None) -> int:
     """Keep a process that looks after a cluster going until it ends well, or we are told to stop.
 
-    The first one may have been begun already.
+    The first one may be our child already.
     """
     note(layout, "supervise")
     child = first
@@ -92,8 +92,8 @@ def supervise(layout: Layout, words: list[str], *, first: subprocess.Popen[bytes
     def pass_on(which: int, _frame: object) -> None:
         nonlocal stopping
         stopping = True
-        if child is not None and child.poll() is None:
-            child.send_signal(which)
+        if child is not None:
+            os.kill(child, which)
 
     for which in (signal.SIGTERM, signal.SIGINT):
         signal.signal(which, pass_on)
@@ -103,15 +103,22 @@ def supervise(layout: Layout, words: list[str], *, first: subprocess.Popen[bytes
     failures = 0
     while not stopping:
         began = time.monotonic()
-        child = first or subprocess.Popen([sys.executable, "-m", "penstock", "serve", *words])  # noqa: S603 - ours
-        first = None
-        code = child.wait()
+        child, first = first or _begun(words), None
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        # Nobody signals a number any more that may be somebody else's when it is buried.
+        ended, child = child, None
+        code = os.waitstatus_to_exitcode(os.waitpid(ended, 0)[1])
         if code == 0 or stopping:
             return code
         failures = 0 if time.monotonic() - began > _CALM else failures + 1
         _LOG.warning("the process that looked after %s ended with %d; it is started again", layout.cluster, code)
         time.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
     return 0
+
+
+def _begun(words: list[str]) -> int:
+    command = [sys.executable, "-m", "penstock", "serve", *words]
+    return os.posix_spawn(sys.executable, command, os.environ)
 
 
 def log_path(layout: Layout) -> Path:

@@ -84,6 +84,8 @@ class PlayedRuntime(Runtime):
         super().__init__(root=root)
         self.lives: list[Life] = []
         """In the order in which they were started."""
+        self.made: list[str] = []
+        """Who was made, started or not."""
         self.deleted: list[str] = []
         self.left_behind: dict[str, Running | Ended | None] = {}
         """What an engine before this one left."""
@@ -92,6 +94,7 @@ class PlayedRuntime(Runtime):
 
     async def create(self, container_id: str, bundle: Path, config: Json, **_: Any) -> Running:
         """Make one."""
+        self.made.append(container_id)
         if self.refuses:
             raise self.refuses
         _fill(bundle, str(config.get("says", "")))

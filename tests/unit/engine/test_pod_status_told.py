@@ -57,11 +57,13 @@ class Surroundings:
 
 
 class WellEnough:
-    """Nobody is ever unwell."""
+    """Nobody is ever unwell, unless a test says so."""
+
+    good = True
 
     async def ask(self, *_: object) -> Answer:
         """A probe."""
-        return Answer(good=True)
+        return Answer(good=self.good)
 
     async def do(self, *_: object) -> Answer:
         """A hook."""
@@ -76,6 +78,7 @@ class Stage:
     spec: Json
     store: Store = field(default_factory=Store)
     around: Surroundings = field(default_factory=Surroundings)
+    health: WellEnough = field(default_factory=WellEnough)
     told: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -95,7 +98,7 @@ class Stage:
             cluster=self.store,
             sandbox=lambda _: cast(Sandbox, self.around),
             attempts=lambda pod, _: attempts(self.directory / "pod", self.runtime, uid=pod.metadata.uid),
-            health=lambda _: cast(Health, WellEnough()),
+            health=lambda _: cast(Health, self.health),
             tell=lambda _pod, _kind, reason, _note: self.told.append(reason),
             moved=lambda: None,
         )
@@ -188,6 +191,39 @@ def test_surroundings_are_waited_for_and_a_poke_hurries(tmp_path: Path) -> None:
         stage.task.poke()
         await stage.until(is_ready)
         assert asyncio.get_running_loop().time() - before < 1
+
+    play(stage, story)
+
+
+SLOW = one("side", restartPolicy="Always", startupProbe={"exec": {"command": ["test"]}, "failureThreshold": 1000})
+
+
+def test_who_comes_after_a_sidecar_is_made_while_that_starts_up_and_runs_when_it_has(tmp_path: Path) -> None:
+    """Kubernetes' order of starting is kept, however long it takes; runc's work is done by then."""
+    stage = Stage(tmp_path, {"initContainers": [SLOW], "containers": [one("main")]})
+    stage.health.good = False
+
+    async def story(_: asyncio.Task[None]) -> None:
+        await until(lambda: len(stage.runtime.made) == 2)
+        await asyncio.sleep(300)
+        assert (stage.begun, phase(await stage.shown())) == (["side"], "Pending")
+        stage.health.good = True
+        await stage.until(is_ready)
+        assert (stage.begun, len(stage.runtime.made)) == (["side", "main"], 2)
+
+    play(stage, story)
+
+
+def test_what_was_made_while_a_sidecar_started_up_goes_with_the_pod(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, {"initContainers": [SLOW], "containers": [one("main")]})
+    stage.health.good = False
+
+    async def story(leading: asyncio.Task[None]) -> None:
+        await until(lambda: len(stage.runtime.made) == 2)
+        await stage.delete()
+        await leading
+        assert (stage.begun, {*stage.runtime.made} - {*stage.runtime.deleted}) == (["side"], set())
+        assert not (tmp_path / "pod").exists()
 
     play(stage, story)
 

@@ -62,6 +62,22 @@ def test_a_turn_is_kept_for_the_urgent() -> None:
     assert told(story()) == ["a", "b", "urgent"]
 
 
+def test_who_can_wait_is_kept_back_for_a_while() -> None:
+    """Turns may be free meanwhile: who is to come next is busy with something else."""
+
+    async def story() -> list[str]:
+        turns, entered, go_on = Turns(4), list[str](), asyncio.Event()
+        go_on.set()
+        with turns.kept_from(2):
+            tasks = [asyncio.create_task(_hold(turns, entered, f"rank {rank}", rank, go_on)) for rank in (2, 3, 1)]
+            await _settle()
+            assert entered == ["rank 1"]
+        await asyncio.gather(*tasks)
+        return entered
+
+    assert told(story()) == ["rank 1", "rank 2", "rank 3"]
+
+
 def test_all_turns_are_the_urgents_if_they_need_them() -> None:
     async def story() -> list[str]:
         turns, entered, leave = Turns(2), list[str](), asyncio.Event()
