@@ -7,7 +7,8 @@ stage      a cluster at rest, to begin with          play       a schedule, from
 books      what happened, and what must not          judges/    the promises, each looked after at every step
 resting    what must be true when all is quiet       capabilities   which promises the operator makes by now
 forks      many schedules, each in a process of its own               shrinking   the least that still fails
-report     how often everything happened             mutants    planners broken on purpose
+report     how often everything happened             mutants    operators broken on purpose
+trace      all that happens, line by line            command    the program as tests run it
 ```
 
 `python -m tests.sim --help` tells how to run it.

@@ -11,12 +11,14 @@ from enum import Enum
 import msgspec
 
 from penstock.cluster.store.records import Change, Record
-from penstock.operator.resources import CLAIMS, CUSTOMS, PODS
+from penstock.operator.resources import CUSTOMS, PODS
 from penstock.render import labels
 from tests.simulation.loop import now
 from tests.simulation.manifests import NAMESPACE
 from tests.simulation.port import ACTOR, Call
 from tests.simulation.world import World
+
+from .capabilities import ABLE, Can
 
 
 class Promise(Enum):
@@ -34,6 +36,7 @@ class Promise(Enum):
     COUNT = "there are never more workers than were asked for"
     BLIND = "no worker is deleted by its name alone"
     AVAILABLE = "an update takes no more workers away than it may"
+    PARTITIONS = "no partition goes that a job names"
     BOUND = "jobs are ended only by the policy that says so"
     ALIVE = "the operator does not fall over"
 
@@ -83,10 +86,6 @@ class SetBook:
     name: str
     wish: Wish
     generation: int
-    changed: float
-    """When the wish last changed."""
-    before: Wish
-    """What it was until then."""
     most: int
     """The largest number of workers that was ever asked for."""
     workers: dict[str, str] = field(default_factory=dict)
@@ -94,11 +93,13 @@ class SetBook:
     present: dict[str, str] = field(default_factory=dict)
     """The same, with those that are leaving."""
     deleting: bool = False
+    past: list[tuple[float, Wish]] = field(default_factory=list)
+    """What people asked for before, and until when."""
 
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """The deletion of a worker, or of a NodeSet."""
+    """The deletion of a worker."""
 
     at: float
     call: Call | None
@@ -111,6 +112,8 @@ class Departure:
     """What people ask for, and what they asked for until a moment ago."""
 
 
+_A_LOOK = 45.0
+"""Seconds that a look may take while Slurm hardly answers."""
 LATELY = 1.0
 """Seconds: what changed since then nobody can be asked to have heard of."""
 
@@ -129,7 +132,7 @@ class Books:
         self.ended: dict[str, SetBook] = {}
         """Those that are gone."""
         self.departed: dict[str, Departure] = {}
-        """By uid of the pod or NodeSet."""
+        """By the worker's uid."""
         self.told: dict[str, float] = {}
         """When Slurm last told its nodes, by the operator that asked."""
         self.on_told: Callable[[], None] = lambda: None
@@ -170,7 +173,6 @@ class Books:
         uid, book, after = change.uid, self.sets.get(change.uid), change.after
         if book is not None and not book.deleting and _goes(change):
             book.deleting = True
-            self.departed[uid] = Departure(now(), ACTOR.get(), 0, frozenset(), self.wishes(book))
             self.counted["NodeSets deleted"] += 1
         if after is None:
             self.ended[uid] = self.sets.pop(uid)
@@ -180,14 +182,16 @@ class Books:
     def _wished(self, uid: str, book: SetBook | None, after: Record) -> None:
         wish, generation = msgspec.json.decode(after.body, type=_NodeSet).spec, after.meta.generation
         if book is None:
-            self.sets[uid] = SetBook(after.key.name, wish, generation, now(), wish, wish.replicas)
+            self.sets[uid] = SetBook(after.key.name, wish, generation, wish.replicas)
         else:
-            book.before, book.wish, book.generation, book.changed = book.wish, wish, generation, now()
+            book.past.append((now(), book.wish))
+            book.wish, book.generation = wish, generation
             book.most = max(book.most, wish.replicas)
 
     def wishes(self, book: SetBook) -> tuple[Wish, ...]:
         """What people ask for, and what they asked for until a moment ago."""
-        return (book.wish, book.before) if now() - book.changed <= LATELY else (book.wish,)
+        since = now() - (LATELY if Can.FRESH in ABLE else _A_LOOK)
+        return (book.wish, *(wish for until, wish in book.past if until >= since))
 
     def _pod(self, change: Change) -> None:
         record = change.after or change.before
@@ -224,6 +228,3 @@ def _goes(change: Change) -> bool:
     if change.before is None or change.before.meta.deletion_timestamp is not None:
         return False
     return change.after is None or change.after.meta.deletion_timestamp is not None
-
-
-CLAIM_RESOURCE = CLAIMS.name

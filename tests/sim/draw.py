@@ -106,6 +106,10 @@ def _worker(chance: Random) -> _About:
     return {"set": "", "worker": chance.randrange(6)}
 
 
+def _edit(chance: Random) -> _About:
+    return {"set": "", "text": f"v{chance.randrange(9)}"}
+
+
 def _cordon(chance: Random) -> _About:
     prefix = chance.choice(["nodeset.slinky.slurm.net", "slinky.slurm.net"])
     return {**_worker(chance), "annotation": f"{prefix}/pod-cordon"}
@@ -127,10 +131,6 @@ def _for(shortest: float, longest: float) -> Callable[[Random], _About]:
     return lambda chance: {"for": round(chance.uniform(shortest, longest), 1)}
 
 
-def _nothing(_: Random) -> _About:
-    return {}
-
-
 def _able(can: Can, weight: float) -> float:
     return weight if can in ABLE else 0.0
 
@@ -142,7 +142,8 @@ _PEOPLE: dict[str, tuple[float, Callable[[Random], _About]]] = {
     "undrain in Slurm": (2, _worker),
     "delete a pod": (1, _worker),
     "delete a machine": (0.4, lambda chance: {**_machine(chance), "for": round(chance.uniform(1, 15), 1)}),
-    "edit the template": (_able(Can.UPDATE, 0.7), lambda chance: {"set": "", "text": f"v{chance.randrange(9)}"}),
+    "edit the template": (_able(Can.UPDATE, 0.7), _edit),
+    "ask for a window": (_able(Can.WINDOW, 0.3), lambda chance: {**_edit(chance), "in": chance.randint(1, 12)}),
     "cordon a pod": (_able(Can.CORDON, 1.5), _cordon),
     "uncordon a pod": (_able(Can.CORDON, 2), _worker),
     "cordon a machine": (_able(Can.CORDON, 0.8), _machine),

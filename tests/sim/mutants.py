@@ -124,14 +124,25 @@ def _on_delete_too(sound: Any) -> Any:
     return outdated
 
 
+def _nothing_to_wait_for(_sound: Any) -> Any:
+    async def waits(_slurm: Any, going: Any) -> dict[str, str]:
+        return dict.fromkeys(going, "")
+
+    return waits
+
+
 def _no_condition(_sound: Any) -> Any:
     return lambda **_conditions: ALWAYS
 
 
-def _nothing(_sound: Any) -> Any:
-    async def nothing(*_args: Any) -> None: ...
+def _sees_nobody(sound: Any) -> Any:
+    """Takes a NodeSet that is deleted for one without workers."""
 
-    return nothing
+    async def fresh(*given: Any) -> Any:
+        now = await sound(*given)
+        return replace(now, pods=()) if now.deleting else now
+
+    return fresh
 
 
 def _mutant(what: str, place: str, make: Make, *breaks: Promise) -> Mutant:
@@ -166,6 +177,17 @@ MUTANTS: dict[str, Mutant] = {
         "does not give claims to their NodeSet",
         "nodeset.claims:Claims._base", lambda _: property(lambda _self: []), Promise.OWNERS,
     ),
+    "miserly": _mutant(
+        "keeps the claims of workers that go for scale-in", "nodeset.claims:Claims.gone_with", _always([]),
+        Promise.OWNERS,
+    ),
+    "brutal": _mutant(
+        "ends jobs as soon as they are warned", "nodeset.bounded:_end", _always(0), Promise.BOUND,
+    ),
+    "tidy": _mutant(
+        "removes a partition whether jobs name it or not", "partitions:_waits", _nothing_to_wait_for,
+        Promise.PARTITIONS,
+    ),
     "blind": _mutant(
         "deletes whoever has the name", "nodeset.act:Preconditions", _no_condition, Promise.BLIND,
     ),
@@ -189,7 +211,8 @@ MUTANTS: dict[str, Mutant] = {
         "believes that its lease never ends", "penstock.cluster.leader:Election._hold_until", _for_ever, Promise.LEADER,
     ),
     "ruthless": _mutant(
-        "lets a deleted NodeSet go at once, with its workers", "nodeset.finalizer:hold", _nothing, Promise.JOBS,
+        "lets a deleted NodeSet go at once, with its workers",
+        "nodeset.observe:Observer.fresh", _sees_nobody, Promise.JOBS,
     ),
     "stubborn": _mutant(
         "lets no worker go", "nodeset.leaving:leaving", _always([]), Promise.REST,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 from penstock.cluster.errors import AlreadyExists, ClusterError, NotFound
 from penstock.operator.resources import CUSTOMS, MACHINES, PODS
+from tests.simulation.loop import clock
 from tests.simulation.manifests import NAMESPACE, Seen, machine
 from tests.simulation.slurm import node_name
 from tests.simulation.slurm_records import HALF, WHOLE
@@ -60,12 +62,23 @@ async def _delete_pod(stage: Stage, about: dict[str, Any]) -> None:
 
 
 async def _edit(stage: Stage, about: dict[str, Any]) -> None:
-    template = {"metadata": {"annotations": {"example.org/edition": about["text"]}}}
-    await _patch(stage, about, {"template": template})
+    await _patch(stage, about, _edition(about["text"]))
+
+
+def _edition(text: str) -> dict[str, Any]:
+    return {"template": {"metadata": {"annotations": {"example.org/edition": text}}}}
 
 
 async def _change_policy(stage: Stage, about: dict[str, Any]) -> None:
     await _patch(stage, about, about["policy"])
+
+
+async def _ask_for_window(stage: Stage, about: dict[str, Any]) -> None:
+    """Have a new template wait for a maintenance window that begins in so many seconds."""
+    start = (clock() + timedelta(seconds=about["in"])).replace(microsecond=0)
+    window = {"startTime": start.isoformat(), "duration": "1m"}
+    strategy = {"type": "ScheduledUpdate", "scheduledUpdate": window}
+    await _patch(stage, about, {"updateStrategy": strategy, **_edition(about["text"])})
 
 
 async def _cordon_pod(stage: Stage, about: dict[str, Any]) -> None:
@@ -164,6 +177,7 @@ DEEDS: dict[str, _Deed] = {
     "delete a machine": _delete_machine,
     "edit the template": _edit,
     "change the policy": _change_policy,
+    "ask for a window": _ask_for_window,
     "cordon a pod": _cordon_pod,
     "uncordon a pod": _uncordon_pod,
     "cordon a machine": _cordon_machine,

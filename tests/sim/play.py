@@ -19,6 +19,8 @@ from .stage import Stage
 
 _REST_WITHIN = 400.0
 """Seconds after the last trouble in which the cluster must have come to rest: running jobs, and the longest pauses."""
+_PATIENCE = 100.0
+"""Seconds after which people help, as long as the operator may need it."""
 _LOOK_EVERY = 2.0
 _SETTLING, _RESTING = 3.0, RESTS * AT_REST + 1
 """Seconds: what is left to tell is told, and then nothing happens."""
@@ -93,8 +95,8 @@ async def _rest(stage: Stage) -> None:
     while (found := unmet(stage) or _idle(stage)) is not None:
         for job in list(slurm.waiting):
             slurm.cancel(job.number)
-        if Can.RETRY not in ABLE:
-            await _nudge(stage, found)
+        if Can.RETRY not in ABLE and now() > began + _PATIENCE:
+            await _nudge(stage)
         if now() > began + _REST_WITHIN:
             stage.books.breaks(found[0], f"{_REST_WITHIN:.0f} s after the last trouble {found[1]}")
             await asyncio.Event().wait()
@@ -106,9 +108,8 @@ def _idle(stage: Stage) -> Unmet | None:
     return None if at_work(stage) else (Promise.REST, "no operator is at work")
 
 
-async def _nudge(stage: Stage, found: Unmet) -> None:
+async def _nudge(stage: Stage) -> None:
     """Change the NodeSets a little, so that somebody looks at them again."""
-    if found[0] is Promise.OWNERS or "was deleted" in found[1]:
-        for one in stage.here.sight.all("NodeSet"):
-            annotations = {"example.org/nudged": f"{now():.0f}"}
-            await stage.here.edit("NodeSet", one.metadata.name, metadata={"annotations": annotations})
+    for one in stage.here.sight.all("NodeSet"):
+        annotations = {"example.org/nudged": f"{now():.0f}"}
+        await stage.here.edit("NodeSet", one.metadata.name, metadata={"annotations": annotations})

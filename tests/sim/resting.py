@@ -35,8 +35,8 @@ def at_work(stage: Stage) -> bool:
 def _unmet(stage: Stage) -> Iterator[Unmet]:
     if stage.here.slurm.busy:
         yield Promise.REST, "jobs still run, or wait"
-    if sum(one.operator.leads for one in stage.living()) != 1:
-        yield Promise.REST, "no operator leads"
+    if (leaders := sum(one.operator.leads for one in stage.living())) != 1:
+        yield Promise.LEADER if leaders else Promise.REST, f"{leaders} operators lead"
     live = stage.here.sight.condition("Controller", "slurm", "ConfigurationLive")
     if live.get("reason") != "ReadBack":
         yield Promise.REST, f"the Controller says of its configuration: {live.get('message')}"
@@ -49,6 +49,9 @@ def _unmet(stage: Stage) -> Iterator[Unmet]:
         yield from _workers(stage, one, mine)
         yield from _claims(stage, one, mine)
         yield from _status(stage, one, mine)
+    stage.here.slurm.open_windows()
+    if stage.here.slurm.windows:
+        yield Promise.REST, f"a window is open, or to come: {[*stage.here.slurm.windows]}"
     for pod in pods:
         if not any(_belongs(pod, one) for one in sets.values()):
             yield Promise.REST, f"{pod.metadata.name} belongs to no NodeSet, and is there"
@@ -111,6 +114,8 @@ def _owners(stage: Stage, one: Seen) -> Iterator[Unmet]:
     for claim in stage.here.sight.all("PersistentVolumeClaim"):
         if claim.metadata.labels.get("app.kubernetes.io/instance") == one.metadata.name:
             owners = [owner.uid for owner in claim.metadata.owner_references]
+            if claim.metadata.name in stage.bench.claims.due:
+                yield Promise.OWNERS, f"{claim.metadata.name} should have gone with its worker"
             if owners != wanted:
                 yield Promise.OWNERS, f"{claim.metadata.name} belongs to {owners}, not to {wanted}: {policy}"
 
@@ -128,6 +133,10 @@ def _status(stage: Stage, one: Seen, pods: list[Seen]) -> Iterator[Unmet]:
     for kind, wanted in (("Ready", "True"), ("Progressing", "False"), ("Degraded", "False")):
         if conditions.get(kind, {}).get("status") != wanted:
             yield Promise.REST, f"NodeSet {name} does not say that {kind} is {wanted}: {conditions.get(kind)}"
+
+    window = conditions.get("ReservationCreated", {}).get("status", "False")
+    if window != "False":
+        yield Promise.REST, f"NodeSet {name} says that it has a window: {window}"
 
 
 def _drains(stage: Stage, pods: list[Seen]) -> Iterator[Unmet]:
@@ -154,6 +163,8 @@ def _marks(pod: Seen, node: Node) -> Iterator[Unmet]:
     if told.get(f"{STATE}Drain") != (node.reason if node.drain else None):
         said = told.get(f"{STATE}Drain")
         yield Promise.REST, f"{pod.metadata.name} says {said!r} about its drain, and Slurm {node.reason!r}"
+    if (f"{STATE}Maintenance" in told) != bool(node.reservation):
+        yield Promise.REST, f"{pod.metadata.name} does not say what Slurm says about its window"
     if f"{STATE}Idle" not in told:
         yield Promise.REST, f"{pod.metadata.name} does not say that its node is idle"
 

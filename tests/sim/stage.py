@@ -100,6 +100,7 @@ class Stage:
         port = _Port(self.here.store, who=f"operator {self._lives}")
         port.books = self.books
         port.after_write = lambda verb, resource: self.bench.leaders.wrote(port.who, verb, resource)
+        port.on_fault = lambda fault: self.books.counted.update([fault.value])
         election = elected(port, port.who) if self.cluster.leaders > 1 else None
         return self.here.start(port, election=election)
 

@@ -16,7 +16,8 @@ SCHEDULES = int(os.environ.get("PENSTOCK_SIM", "20000"))
 FIRST = int(os.environ.get("PENSTOCK_SEED", "0"))
 HAPPENS = {
     "scale-ins": 100, "updates": 20, "drains by the operator": 200, "drains by a person": 50, "cordon a pod": 50,
-    "cordon a machine": 20, "crashes": 30, "answers of slurmrestd are lost": 20, "workers deleted by the operator": 200,
+    "cordon a machine": 20, "crashes": 30, "answers of slurmrestd are lost": 20, "the request is lost": 5,
+    "the answer is lost": 5, "workers deleted by the operator": 200,
     "claims deleted": 20, "NodeSets deleted": 10, "slurmctld is killed": 10, "watches are silent": 10, "jobs warned": 1,
     "the leader is cut off": 1,
 }  # fmt: skip

@@ -90,6 +90,8 @@ class Port(Wrapper):
         """What happens to the next call of a verb."""
         self.crash: Callable[[], None] = lambda: None
         """Ends the operator."""
+        self.on_fault: Callable[[Fault], None] = lambda _fault: None
+        """Told of each call that goes wrong."""
         self.before_write: Callable[[str, str], None] = lambda _verb, _resource: None
         """Told of each write when it is about to leave."""
         self.after_write: Callable[[str, str], None] = lambda _verb, _resource: None
@@ -120,6 +122,7 @@ class Port(Wrapper):
 
     async def go_wrong(self, fault: Fault) -> None:
         """Have a call end otherwise."""
+        self.on_fault(fault)
         if not fault.crash:
             error = _ERRORS[fault]()
             raise error

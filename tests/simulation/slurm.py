@@ -48,6 +48,8 @@ class Slurm:
     """Told of each change of a node, and whose it is, right before it is made."""
     on_order: Callable[[Job, str, str], None] = lambda _job, _order, _who: None
     """Told of each signal to a running job, and of each requeue, and whose it is, right before."""
+    on_partition_lost: Callable[[str], None] = lambda _name: None
+    """Told of each partition that goes while records of jobs name it."""
     on_forgotten: Callable[[Node], None] = lambda _node: None
     """Told of each node whose last change slurmctld forgot."""
     _waiting: list[Job] = field(default_factory=list)
@@ -244,7 +246,9 @@ class Slurm:
     def configured(self, partitions: dict[str, str]) -> None:
         """Read a configuration. Jobs of a partition that is not there any more are ended; nobody may name it (PT-5)."""
         gone, self.partitions = self.partitions.keys() - partitions.keys(), partitions
-        self.lost += [f"partition {name} at {now():.2f} s, which records name" for name in gone if self.records(name)]
+        for name in sorted(name for name in gone if self.records(name)):
+            self.lost.append(f"partition {name} at {now():.2f} s, which records name")
+            self.on_partition_lost(name)
         for job in self.jobs:
             if job.partition in gone and job.ended is None:
                 self.lost.append(f"job {job.number} of partition {job.partition} at {now():.2f} s")

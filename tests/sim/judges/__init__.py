@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.api.objects import Json
-from tests.sim.books import Books
+from tests.sim.books import Books, Promise
 from tests.simulation.slurm_records import Node
 
 from .bound import Bound
@@ -28,6 +28,7 @@ class Bench:
         self.updates = Updates(books)
         books.here.slurm.on_change = self._changes
         books.here.slurm.on_forgotten = self._forgotten
+        books.here.slurm.on_partition_lost = lambda name: books.breaks(Promise.PARTITIONS, f"partition {name} went")
 
     def _changes(self, node: Node, body: Json, who: str) -> None:
         self.jobs.changes(node, body, who)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from penstock.cluster.resources import OwnerReference
 from penstock.cluster.store.records import Change
+from penstock.operator.nodeset.drains import SCALE_IN
+from penstock.operator.resources import CLAIMS, PODS
 from penstock.render import labels
-from tests.sim.books import CLAIM_RESOURCE, Books, Departure, Promise
+from tests.sim.books import Books, Departure, Promise
+from tests.simulation.loop import now
 
 
 class Claims:
@@ -15,7 +18,24 @@ class Claims:
         self._books = books
         self._took: dict[str, Departure] = {}
         """Workers that took their claims along, by uid."""
-        books.here.store.witness(CLAIM_RESOURCE, self._claim)
+        self.due: set[str] = set()
+        """Claims that must be gone when all is quiet."""
+        books.here.store.witness(CLAIMS.name, self._claim)
+        books.here.store.witness(PODS.name, self._pod)
+
+    def _pod(self, change: Change) -> None:
+        """A worker goes: if for scale-in by our own words, its claim may have to follow. Who comes back needs it."""
+        if change.before is None:
+            self.due.discard(f"scratch-{change.key.name}")
+        departure = self._books.departed.get(change.uid)
+        if departure is None or departure.at != now() or departure.call is None:
+            return
+        leaving = any(
+            node.pod == change.uid and node.reason.startswith(SCALE_IN)
+            for node in self._books.here.slurm.nodes.values()
+        )
+        if leaving and all(wish.retention.when_scaled == "Delete" for wish in departure.wishes):
+            self.due.add(f"scratch-{change.key.name}")
 
     def _claim(self, change: Change) -> None:
         before, after = change.before, change.after
@@ -24,6 +44,7 @@ class Claims:
         if after is not None and not after.meta.deletion_timestamp:
             return
         self._books.counted["claims deleted"] += 1
+        self.due.discard(change.key.name)
         owners = before.meta.owner_references
         if not any(self._allows(owner) for owner in owners):
             told = ", ".join(f"{owner.kind} {owner.name}" for owner in owners) or "nobody"
@@ -31,11 +52,12 @@ class Claims:
 
     def _allows(self, owner: OwnerReference) -> bool:
         """Whether the end of an owner, as it was, takes its claims along."""
+        if (book := self._books.ended.get(owner.uid)) is not None:
+            # People may change their mind until it is gone.
+            return any(wish.retention.when_deleted == "Delete" for wish in self._books.wishes(book))
         departure = self._books.departed.get(owner.uid)
         if departure is None:
             return False
-        if owner.kind == "NodeSet":
-            return any(wish.retention.when_deleted == "Delete" for wish in departure.wishes)
         self._took[owner.uid] = departure
         return self._fits() and any(wish.retention.when_scaled == "Delete" for wish in departure.wishes)
 

@@ -1,4 +1,7 @@
-"""An update takes no more workers away than it may: `maxUnavailable` at a time, and none at all with `OnDelete`."""
+"""An update takes no more workers away than it may.
+
+That is `maxUnavailable` at a time; with `OnDelete` none at all, and with `ScheduledUpdate` none outside of the window.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from penstock.render import labels
 from tests.sim.books import Books, Promise, SetBook, Wish
 from tests.sim.capabilities import ABLE, Can
 from tests.simulation.loop import now
+from tests.simulation.manifests import NAMESPACE
+from tests.simulation.slurm import node_name
 
 
 class Updates:
@@ -41,8 +46,22 @@ class Updates:
             self._replaced(book, change.key.name, departure.wishes)
 
     def _replaced(self, book: SetBook, name: str, wishes: tuple[Wish, ...]) -> None:
-        if all(wish.update_strategy.type == "OnDelete" for wish in wishes):
-            self._books.breaks(Promise.AVAILABLE, f"{name} went for an update, and the strategy is OnDelete")
+        """A worker goes for an update; what people asked for a moment ago may still allow it."""
+        strategies = {wish.update_strategy.type for wish in wishes}
+        if "ScheduledUpdate" in strategies and self._in_window(name):
+            self._books.counted["updates in a window"] += 1
+        elif "RollingUpdate" in strategies:
+            self._rolled(book, name, wishes)
+        else:
+            words = f"{name} went for an update, with {', '.join(sorted(strategies))}"
+            self._books.breaks(Promise.AVAILABLE, words)
+
+    def _in_window(self, name: str) -> bool:
+        pod = self._books.here.kubernetes.pods.get(name, NAMESPACE)
+        node = self._books.here.slurm.nodes.get(node_name(pod)) if pod else None
+        return node is not None and bool(node.reservation)
+
+    def _rolled(self, book: SetBook, name: str, wishes: tuple[Wish, ...]) -> None:
         if self._sizes.get(book.name) != book.wish.replicas:
             # Who went before the NodeSet changed its size may not be missed any more.
             self._away[book.name], self._sizes[book.name] = [], book.wish.replicas
