@@ -17,7 +17,7 @@ up: runtime ## a Slurm cluster on this machine, in the background
 down: runtime ## end it; its data stays
 	@.venv/bin/penstock down
 
-test: dev ## every check: style, types, layers, unit, wheel, and the real Slurm
+test: dev ## every check, as CI runs it: style to real Slurm, one machine, chaos, a real Kubernetes
 	@$(CHECK)
 
 install: runtime ## just .venv/bin/penstock

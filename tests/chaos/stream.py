@@ -23,6 +23,8 @@ from .victims import containers
 _NOTE = f'echo "$SLURM_JOB_NAME $SLURM_JOB_ID ${{SLURM_RESTART_COUNT:-0}} $(date +%s.%N) $1" >> {LEDGER}/lines'
 _SUBMIT = 25.0
 """Seconds for sbatch to answer; longer than slurmctld is away."""
+_RUN = 12.0
+"""Seconds: the longest job, and a moment to start it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,8 @@ class Stream:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _count: int = 0
 
-    async def run(self, *, abreast: int = 2) -> None:
-        """Submit, a few at a time."""
+    async def run(self, *, abreast: int = 4) -> None:
+        """Submit, a few at a time, so that jobs never wait long for others."""
         async with asyncio.TaskGroup() as group:
             for number in range(abreast):
                 group.create_task(self._submit_all(random.Random(f"{self.seed}/{number}")))  # noqa: S311
@@ -56,10 +58,25 @@ class Stream:
         while not self.stopping.is_set():
             self._count += 1
             seconds = chance.choices(["0.2", "1", "9"], [60, 30, 10])[0]
-            self.submissions.append(await self._submit(f"chaos-{self._count}", seconds))
+            asked = await self._submit(f"chaos-{self._count}", seconds)
+            self.submissions.append(asked)
             with suppress(TimeoutError):
                 async with asyncio.timeout(chance.uniform(0.2, 1.6)):
                     await self.stopping.wait()
+            if asked.number:
+                await self._over(asked)
+
+    def ended(self) -> set[str]:
+        """The names of jobs that have run to an end."""
+        lines = self.room.ledger.read_text().splitlines() if self.room.ledger.exists() else []
+        return {line.split()[0] for line in lines if line.endswith(" ended")}
+
+    async def _over(self, asked: Submission) -> None:
+        """Wait for the end of a job, but no longer than one may take that is not lost."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_RUN):
+                while not self.stopping.is_set() and asked.name not in self.ended():  # noqa: ASYNC110 - by a file
+                    await asyncio.sleep(0.2)
 
     async def _submit(self, name: str, seconds: str) -> Submission:
         script = f"note() {{ {_NOTE}; }}; note began; sleep {seconds}; note ended"

@@ -85,17 +85,11 @@ async def recovered(it: Room, stream: Stream, since: float) -> None:
     """Wait until a job that was accepted after a time has run to its end: how long that takes the machine decides."""
     try:
         async with asyncio.timeout(_SETTLE):
-            while not {one.name for one in stream.submissions if one.number and one.at > since} & ended(it):  # noqa: ASYNC110
+            while not {one.name for one in stream.submissions if one.number and one.at > since} & stream.ended():  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
     except TimeoutError:
         told = [await _unsettled(it), *stream.refusals[-4:]]
         raise AssertionError(f"no job has run for {_SETTLE:.0f} s: {told}") from None
-
-
-def ended(it: Room) -> set[str]:
-    """The names of jobs that have run to an end."""
-    text = it.ledger.read_text() if it.ledger.exists() else ""
-    return {line.name for line in judgement.lines(text) if line.what == "ended"}
 
 
 async def settled(it: Room) -> dict[str, str]:

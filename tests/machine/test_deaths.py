@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 
+import pytest
+
 from penstock.api.objects import Json
 from penstock.engine import processes
 from penstock.engine.processes import Identity
@@ -78,6 +80,19 @@ def test_slurmd_is_killed_and_its_node_takes_jobs_again(cluster: Site) -> None:
     assert without(containers(cluster), name) == without(before, name)
     eventually(lambda: idle(cluster), lambda found: "compute-0" in found)
     assert cluster.slurm("srun", "--nodelist=compute-0", "hostname") == "compute-0\n"
+
+
+def test_a_job_that_dies_with_its_worker_right_after_its_start_is_over_for_slurm(cluster: Site) -> None:
+    """Slurm doubts it for 20 seconds and then asks nobody for half an hour; the operator has it ask."""
+    if cluster.suite != "forky":
+        pytest.skip("half a minute; Slurm's part in it is shown of both releases in tests/real_slurm/test_doubts.py")
+    name = f"{WORKERS}-0/slurmd"
+    job, before = Patient(cluster, more=("--no-requeue",)), containers(cluster)[name]
+    kill(init(before))
+    again(cluster, f"{WORKERS}-0", before)
+    assert job.state() == "RUNNING"
+    eventually(job.state, lambda state: state == "NODE_FAIL")
+    eventually(lambda: idle(cluster), lambda found: "compute-0" in found)
 
 
 def test_the_supervisor_is_killed_and_up_mends_it(cluster: Site) -> None:

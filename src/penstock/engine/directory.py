@@ -14,7 +14,7 @@ from penstock.engine.names import Names, write_hosts
 from penstock.engine.pod import PodTask
 from penstock.engine.services import Service
 
-_FLOCK = 0.03
+_FLOCK = 0.1
 """Seconds in which changes are one."""
 
 
@@ -54,7 +54,7 @@ class Directory:
         raise OSError(f"{host}: nobody is called so, or nobody of that name is ready")
 
     def _furnished(self) -> list[PodTask]:
-        """Those that have a place for their names."""
+        """Those that have an address and a place for their names: who goes has given up the one before the other."""
         return [task for task in self._tasks.values() if task.address and task.sandbox.names.is_dir()]
 
     def _write(self, tasks: Collection[PodTask]) -> None:

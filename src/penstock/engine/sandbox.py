@@ -72,6 +72,8 @@ class Sandbox:
         self._addresses = addresses
         self._sources = sources
         self._claims = claims
+        self._changing = asyncio.Lock()
+        """Held while files of volumes are changed."""
         self.group = group
         """The control group of the pod; each container has one below."""
         if known := read(directory):
@@ -111,8 +113,11 @@ class Sandbox:
             raise SandboxProblem("FailedCreatePodSandBox", f"pod {pod.metadata.name}: {problem}") from problem
 
     async def refresh(self, pod: Pod) -> bool:
-        """Bring volumes up to date with what they show; whether anything changed."""
-        return await to_its_end(prepared.refresh, pod, self.directory, self._sources, facts=self.facts(pod))
+        """Bring volumes up to date with what they show; whether anything changed. One that goes shows nothing new."""
+        async with self._changing:
+            if self.volumes is None:
+                return False
+            return await to_its_end(prepared.refresh, pod, self.directory, self._sources, facts=self.facts(pod))
 
     def facts(self, pod: Pod) -> Facts:
         """What the pod can be told of itself before its status says so."""
@@ -120,13 +125,16 @@ class Sandbox:
 
     async def remove(self) -> None:
         """Take everything away; claims are not ours and stay."""
+        # Nobody writes names or files for who has neither: what is written while the directory goes would stay.
+        address, self.address = self.address, ""
+        async with self._changing:
+            self.volumes = None
         if not self._on_host:
             await self._network.detach(self._uid)
         await asyncio.to_thread(prepared.remove, self.directory)
         await asyncio.to_thread(cgroups.remove, cgroups.here().paths(self.group))
-        if self.address and not self._on_host:
-            self._addresses.release(IPv4Address(self.address))
-        self.address = ""
+        if address and not self._on_host:
+            self._addresses.release(IPv4Address(address))
 
     def _claim_address(self, pod: Pod) -> None:
         if self.address:

@@ -89,6 +89,21 @@ def test_those_who_are_there_hear_of_who_comes_and_goes(tmp_path: Path) -> None:
     lived(tmp_path, story)
 
 
+def test_who_is_being_taken_away_is_told_nothing_more(tmp_path: Path) -> None:
+    """Its directory is removed meanwhile, by somebody else: a file that appears in it would stop that."""
+
+    async def story(house: House) -> None:
+        house.come("a", "10.244.0.2")
+        await house.flock()
+        cast(SimpleNamespace, house.tasks["uid-of-a"]).address = ""
+        (tmp_path / "a/names/hosts").unlink()
+        house.come("b", "10.244.0.3")
+        await house.flock()
+        assert [*(tmp_path / "a/names").iterdir()] == []
+
+    lived(tmp_path, story)
+
+
 def test_many_changes_at_once_are_told_once(tmp_path: Path) -> None:
     """Forty pods that start would otherwise each have their file written forty times."""
 
