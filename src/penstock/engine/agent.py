@@ -43,7 +43,7 @@ from penstock.images.library import Image
 _LOG = logging.getLogger(__name__)
 _AGAIN = 5.0
 """Seconds before a pod whose task failed is taken up again: a mistake of ours must not end its containers."""
-_FIRST_THINGS = 1.0
+_FIRST_THINGS = 1.5
 """Seconds that controllers and workers have the processors to themselves when a cluster starts again."""
 _DIAL = 5.0
 """Seconds to connect into a pod."""
@@ -111,10 +111,10 @@ class Agent:
             group.create_task(self._keep_volumes())
 
     async def _put_first_things_first(self) -> None:
-        """Make no container that can wait before those have begun that people wait for, but not for long."""
+        """Make no container that can wait before those serve that people wait for, but not for long."""
         with self._turns.kept_from(LATER), suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_THINGS):
-                await asyncio.gather(*(one.begun() for one in self.tasks.values() if rank(one.pod)[0] < LATER))
+                await asyncio.gather(*(one.served() for one in self.tasks.values() if rank(one.pod)[0] < LATER))
 
     async def settled(self) -> None:
         """Wait until the containers of all pods that were there at the start have begun."""

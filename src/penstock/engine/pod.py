@@ -125,6 +125,10 @@ class PodTask:
         """Wait until each of its containers was run for the first time, or could not be."""
         await asyncio.gather(*(keeper.begun.wait() for keeper in self.main))
 
+    async def served(self) -> None:
+        """Wait until each of its containers has started up: its startup probe has had a good answer."""
+        await asyncio.gather(*(keeper.started.wait() for keeper in self.main))
+
     async def halt(self, deadline: float) -> None:
         """End its containers and its surroundings, but not the pod: the machine is being shut down."""
         await self._stop(deadline)
