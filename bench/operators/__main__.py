@@ -2,6 +2,7 @@
 
     .venv/bin/python bench/operators scale --pods 1000,5000 -- .venv/bin/penstock operator
         --kubeconfig {kubeconfig} --namespaces {namespace} --health-address 127.0.0.1:8081
+    .venv/bin/python bench/operators empty --pods 1000 -- ...            idle workers, all of them asked to leave
     .venv/bin/python bench/operators bare --pods 1000,5000       only the loop that operators are compared with
 
 In ONE run: the same pods made by a bare loop, then by the operator; memory; a minute at rest; a start with all pods
@@ -19,17 +20,17 @@ from pathlib import Path
 _BENCH = Path(__file__).resolve().parent.parent
 sys.path[:1] = [str(_BENCH), str(_BENCH.parent / "tools")]
 
-from operators import scale  # noqa: E402
+from operators import emptying, scale  # noqa: E402
 from operators.report import Report  # noqa: E402
-from operators.scale import Plan  # noqa: E402
+from operators.scene import Plan  # noqa: E402
 
 
 def main() -> int:
     """Read the command line, measure, print; whatever was started is ended."""
     ours, command = _split(sys.argv[1:])
     chosen = _parser().parse_args(ours)
-    if (chosen.verb == "scale") != bool(command):
-        _parser().error("scale needs the operator's command line behind --; bare needs none")
+    if (chosen.verb == "bare") == bool(command):
+        _parser().error(f"{chosen.verb} needs {'no' if command else 'an'} operator's command line behind --")
     # A shell may have told its background jobs to ignore ^C; both signals shall clean up.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -40,14 +41,14 @@ def main() -> int:
         machines=chosen.machines,
         connections=chosen.connections,
         rest_seconds=chosen.rest,
-        slurm_argument=chosen.slurm_argument if chosen.slurm else None,
+        slurm_argument=chosen.slurm_argument if chosen.slurm or chosen.verb == "empty" else None,
         ready_url=chosen.ready_url,
         metrics_url=chosen.metrics_url,
         first_pass=chosen.first_pass,
     )
     code = 0
     try:
-        asyncio.run(scale.measure(plan, report))
+        asyncio.run((emptying if chosen.verb == "empty" else scale).measure(plan, report))
     except KeyboardInterrupt:
         code = 130  # what there is so far is shown all the same
     sys.stdout.write(report.json() if chosen.output == "json" else report.table())
@@ -62,9 +63,10 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="bench/operators", usage="%(prog)s [-h] {scale,bare} [OPTIONS] [-- COMMAND {kubeconfig} {namespace} ...]"
+        prog="bench/operators",
+        usage="%(prog)s [-h] {scale,empty,bare} [OPTIONS] [-- COMMAND {kubeconfig} {namespace} ...]",
     )
-    parser.add_argument("verb", choices=["scale", "bare"])
+    parser.add_argument("verb", choices=["scale", "empty", "bare"])
     parser.add_argument("--pods", default="1000,5000", help="sizes, one after the other (default: %(default)s)")
     parser.add_argument("--machines", type=int, default=50, help="fake nodes; each takes 1,000 pods and 256 CPUs")
     parser.add_argument("--connections", type=int, default=16, help="of the bare loop (default: %(default)s)")

@@ -49,7 +49,7 @@ async def steps(
     done = []
     async with tally(world.cluster, namespace) as counts:
         for before, size in zip([0, *sizes], sizes, strict=False):
-            done.append(await _grow(world.kubeconfig, counts, bodies[before:size], size, connections))
+            done.append(await grow(world.kubeconfig, counts, bodies[before:size], size, connections))
             say(f"the bare loop has made {size} pods, and they are ready; {done[-1].created:.2f} s for the step")
         await take_back(world, counts, namespace, [body["metadata"]["name"] for body in bodies], connections)
     return done
@@ -89,14 +89,15 @@ async def list_program(kubeconfig: Path, namespace: str) -> float:
     return time.perf_counter() - began
 
 
-async def _grow(kubeconfig: Path, counts: Tally, bodies: list[Json], size: int, connections: int) -> Step:
+async def grow(kubeconfig: Path, counts: Tally, bodies: list[Json], size: int, connections: int) -> Step:
+    """Make pods, and wait until so many are ready."""
     began = time.perf_counter()
     async with connect(kubeconfig, connections) as api:
 
         async def create(body: Json) -> None:
             await api.write("POST", f"/api/v1/namespaces/{body['metadata']['namespace']}/pods", body)
 
-        await _each(bodies, create, connections)
+        await each(bodies, create, connections)
     created = time.perf_counter() - began
     return Step(size, created, await counts.until(lambda: counts.ready == size) - began)
 
@@ -108,10 +109,11 @@ async def _delete(kubeconfig: Path, namespace: str, names: list[str], connection
             path = f"/api/v1/namespaces/{namespace}/pods/{name}"
             await api.write("DELETE", path, {"gracePeriodSeconds": 0}, fine=[404])
 
-        await _each(names, delete, connections)
+        await each(names, delete, connections)
 
 
-async def _each(items: Iterable[T], work: Callable[[T], Awaitable[None]], workers: int) -> None:
+async def each(items: Iterable[T], work: Callable[[T], Awaitable[None]], workers: int) -> None:
+    """Do the same with each, so many at a time."""
     rest = iter(items)
 
     async def one() -> None:

@@ -46,3 +46,12 @@ def slurm_counts(url: str) -> dict[str, dict[str, int]]:
     with urlopen(f"{url}/counts") as answer:  # noqa: S310 - loopback
         counts: dict[str, dict[str, int]] = json.load(answer)
     return counts
+
+
+def more(before: dict[str, dict[str, int]], after: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """What was asked in between, by status."""
+    grown = {
+        what: {status: count - before.get(what, {}).get(status, 0) for status, count in by_status.items()}
+        for what, by_status in after.items()
+    }
+    return {what: kept for what, by_status in grown.items() if (kept := {s: c for s, c in by_status.items() if c})}

@@ -6,68 +6,19 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
 
 from operators import bare, requests
 from operators.bare import Step
 from operators.report import Report, say
+from operators.scene import NAMESPACE, Plan, Scene, bounded, scene_of
 from operators.subject import Subject
-from operators.tally import NODE_SETS, PODS, Tally, tally
-from operators.world import NODE_SET, World, played_slurm, world
+from operators.tally import PODS
+from operators.world import World, world
 from penstock.cluster.port import Selection
 
-NAMESPACE = "bench"
 _WARM_UP = 1000
 _SETTLING = 10.0
 """Seconds after the last change before rest is called rest."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What to measure."""
-
-    pods: list[int]
-    command: list[str]
-    """Empty: only the bare loop."""
-    machines: int
-    connections: int
-    rest_seconds: float
-    slurm_argument: str | None
-    """How the operator is told of the played slurmrestd; None: without Slurm."""
-    ready_url: str
-    metrics_url: str
-    first_pass: str
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """An operator's surroundings."""
-
-    plan: Plan
-    report: Report
-    world: World
-    counts: Tally
-    slurm_url: str | None
-
-    @contextmanager
-    def operator(self) -> Iterator[Subject]:
-        """The operator, from its start to its end."""
-        words = {"kubeconfig": str(self.world.kubeconfig), "namespace": NAMESPACE, "slurmrestd": self.slurm_url or ""}
-        # The one place where an operator learns of the played slurmrestd.
-        told = [self.plan.slurm_argument] if self.plan.slurm_argument and self.slurm_url else []
-        subject = Subject([word.format(**words) for word in [*self.plan.command, *told]], self.world.directory / "log")
-        try:
-            yield subject
-        finally:
-            subject.stop()
-
-    async def scale(self, replicas: int) -> float:
-        """Ask for another size; the moment when."""
-        began = time.perf_counter()
-        await self.world.cluster.scale(NODE_SETS, NODE_SET, replicas, namespace=NAMESPACE)
-        return began
 
 
 async def measure(plan: Plan, report: Report) -> None:
@@ -78,7 +29,7 @@ async def measure(plan: Plan, report: Report) -> None:
         await bare.steps(made, [_WARM_UP], plan.connections, namespace="warm-up")
         before = await _bare(plan, report, made, "before")
         if plan.command:
-            async with _scene(plan, report, made) as scene:
+            async with scene_of(plan, report, made) as scene:
                 await _measure_operator(scene, before)
                 await bare.take_back(made, scene.counts, NAMESPACE, await _workers(made), plan.connections)
             await _bare(plan, report, made, "with-service", service=True)
@@ -114,15 +65,6 @@ async def _workers(made: World) -> list[str]:
             return found
 
 
-@asynccontextmanager
-async def _scene(plan: Plan, report: Report, made: World) -> AsyncIterator[Scene]:
-    await made.add_slurm(NAMESPACE)
-    slurm = played_slurm(plan.pods[-1] + 1, made.directory) if plan.slurm_argument else nullcontext(None)
-    with slurm as url:
-        async with tally(made.cluster, NAMESPACE) as counts:
-            yield Scene(plan, report, made, counts, url)
-
-
 async def _measure_operator(scene: Scene, steps: list[Step]) -> None:
     others = await _others(scene)
     with scene.operator() as subject:
@@ -147,11 +89,11 @@ async def _grow(scene: Scene, subject: Subject, before: int, step: Step) -> None
     counts, what = scene.counts, f"{before} -> {step.pods} pods"
     say(f"the operator: {what}")
     cpu, began = subject.cpu_seconds(), await scene.scale(step.pods)
-    created = await _bounded(subject, counts.until(lambda: counts.pods >= step.pods)) - began
+    created = await bounded(subject, counts.until(lambda: counts.pods >= step.pods)) - began
     scene.report.add(f"{what} created", created, raw=step.created)
-    ready = await _bounded(subject, counts.until(lambda: counts.ready >= step.pods)) - began
+    ready = await bounded(subject, counts.until(lambda: counts.ready >= step.pods)) - began
     scene.report.add(f"{what} ready", ready, raw=step.ready)
-    told = await _bounded(subject, counts.until(lambda: counts.said_ready == step.pods))
+    told = await bounded(subject, counts.until(lambda: counts.said_ready == step.pods))
     scene.report.add(f"{what}: status right", told - began, raw=step.ready)
     scene.report.add(f"{what}: status right after the last one was ready", max(told - counts.last_ready_at, 0.0))
     scene.report.add(f"{what}: CPU time of the operator", subject.cpu_seconds() - cpu)
@@ -174,7 +116,7 @@ async def _rest(scene: Scene, subject: Subject, others: Counter[str]) -> None:
     scene.report.add(f"lists in {seconds:.0f} s at rest", requests.lists(found), "")
     scene.report.details["API server, at rest"] = found
     if scene.slurm_url:
-        scene.report.details["slurmrestd, at rest"] = _more(asked, requests.slurm_counts(scene.slurm_url))
+        scene.report.details["slurmrestd, at rest"] = requests.more(asked, requests.slurm_counts(scene.slurm_url))
 
 
 async def _cold_start(scene: Scene) -> None:
@@ -189,27 +131,9 @@ async def _cold_start(scene: Scene) -> None:
     with scene.operator() as subject:
         ready = asyncio.create_task(subject.answers(plan.ready_url))
         passed = asyncio.create_task(subject.answers(plan.metrics_url, plan.first_pass)) if plan.first_pass else None
-        acted = await _bounded(subject, counts.until(lambda: counts.pods > pods)) - subject.started_at
+        acted = await bounded(subject, counts.until(lambda: counts.pods > pods)) - subject.started_at
         scene.report.add(f"start with {pods} pods: ready", await ready, raw=raw)
         if passed is not None:
             scene.report.add(f"start with {pods} pods: first pass, by its metrics", await passed, raw=raw)
         scene.report.add(f"start with {pods} pods: first deed", acted, raw=raw)
         scene.report.add(f"memory after a start with {pods} pods, peak", subject.memory()[1], "MiB")
-
-
-async def _bounded(subject: Subject, moment: Coroutine[object, object, float]) -> float:
-    """Wait for a moment as long as the operator lives."""
-    waiting = asyncio.create_task(moment)
-    while not waiting.done():
-        subject.check()
-        await asyncio.wait([waiting], timeout=1)
-    return waiting.result()
-
-
-def _more(before: dict[str, dict[str, int]], after: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
-    """What was asked in between, by status."""
-    grown = {
-        what: {status: count - before.get(what, {}).get(status, 0) for status, count in by_status.items()}
-        for what, by_status in after.items()
-    }
-    return {what: kept for what, by_status in grown.items() if (kept := {s: c for s, c in by_status.items() if c})}

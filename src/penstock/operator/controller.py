@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.api.controller import Controller
-from penstock.operator import active, configuration, keyring, partitions
+from penstock.operator import active, configuration, confinement, keyring, partitions
 from penstock.operator.conditions import Cause, summary
 from penstock.operator.configuration import Findings
 from penstock.operator.context import Context, Outcome
@@ -36,6 +36,7 @@ async def reconcile(context: Context, kept: Partitions, item: Custom, controller
     pods = context.caches.pods_of("slurmctld", controller)
     staying = [pod for pod in pods if not pod.leaving]
     waits = waits or rotation.degraded
+    cluster = confinement.with_workers(context.caches, cluster)
     if waits is None:
         cluster, closing = await kept.keep(item, cluster, staying)
         waits = await _keep(context, item, inventory, cluster)
@@ -55,14 +56,15 @@ async def reconcile(context: Context, kept: Partitions, item: Custom, controller
             *told,
             partitions.condition(closing),
         ],
-        again=_look_again(controller, found, rotation, closing),
+        again=_look_again(cluster, found, rotation, closing),
     )
 
 
-def _look_again(controller: Controller, found: Findings, rotation: Rotation, closing: Closing | None) -> float | None:
+def _look_again(cluster: Cluster, found: Findings, rotation: Rotation, closing: Closing | None) -> float | None:
     asked = [
         _READ_BACK_AGAIN if found.missing_partitions else _ASK_AGAIN if found.unasked else None,
-        active.ASK_AGAIN if controller.spec.replicas > 1 else None,
+        active.ASK_AGAIN if cluster.controller.spec.replicas > 1 else None,
+        confinement.LOOK_AGAIN if cluster.confined_workers else None,
         rotation.again,
         closing.again if closing else None,
     ]

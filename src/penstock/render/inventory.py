@@ -68,6 +68,8 @@ class Cluster:
     release: SlurmVersion | None = None
     """The Slurm release to write for, when it is not read from the images."""
     closed: Sequence[ClosedPartition] = ()
+    confined_workers: bool = False
+    """There are workers, made earlier, that may not write to their cgroups."""
 
     @property
     def namespace(self) -> str:

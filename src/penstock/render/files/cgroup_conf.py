@@ -28,7 +28,8 @@ def uses_cgroups(cluster: Cluster) -> bool:
     theirs = cluster.user_files.get(NAME)
     if theirs is not None:
         return conf.settings(theirs).get("cgroupplugin", "").lower() != "disabled"
-    return not any(is_unprivileged(node_set.spec.slurmd) for node_set in cluster.node_sets)
+    asked = any(is_unprivileged(node_set.spec.slurmd) for node_set in cluster.node_sets)
+    return not asked and not cluster.confined_workers
 
 
 def is_unprivileged(container: dict[str, object]) -> bool:
