@@ -12,7 +12,7 @@ from dataclasses import replace
 from penstock.api.nodeset import NodeSet
 from penstock.operator.caches import Caches
 from penstock.operator.nodeset.revision import HASH
-from penstock.operator.nodeset.revisions import hash_of, parts_in, pin
+from penstock.operator.nodeset.revisions import hash_of, parts_in
 from penstock.operator.resources import Pod, Revision
 from penstock.render.files.cgroup_conf import is_unprivileged, uses_cgroups
 from penstock.render.inventory import Cluster
@@ -31,10 +31,7 @@ def with_workers(caches: Caches, cluster: Cluster) -> Cluster:
 def _confined(caches: Caches, node_set: NodeSet) -> bool:
     revisions = [*caches.revisions.by("owners", node_set.metadata.uid)]
     without = confined_revisions(revisions)
-    return bool(without) and (
-        any(pin(node_set) in {hash_of(one), str(one.revision)} for one in without)
-        or has_worker_of(caches.pods_of("slurmd", node_set), without)
-    )
+    return bool(without) and has_worker_of(caches.pods_of("slurmd", node_set), without)
 
 
 def confined_revisions(revisions: Iterable[Revision]) -> list[Revision]:
