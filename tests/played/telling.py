@@ -28,7 +28,8 @@ from penstock.operator.owned import Owned
 from penstock.operator.references import cluster_of
 from penstock.operator.reports import Reports
 from penstock.operator.resources import CUSTOMS, MACHINES, PODS, SECRETS
-from penstock.operator.slurm import Connect, Slurm
+from penstock.operator.slurm import Slurm
+from penstock.operator.slurm_links import Connect, Links
 from penstock.operator.views import View
 from penstock.render import labels
 from penstock.render.names import Domain
@@ -148,9 +149,10 @@ def _context(store: Store, url: str, connect: Connect) -> Context:
 
     caches, now = Caches.over(store), lambda: datetime.now(UTC)
     contents = Contents(store, caches.config_maps, caches.secrets)
+    links = Links(caches, contents, locate=lambda _: url, now=now, connect=connect)
     return Context(
         cluster=store, caches=caches, contents=contents, owned=Owned(store, caches.owned), look=look, now=now,
-        slurm=Slurm(caches, contents, look=look, locate=lambda _: url, now=now, connect=connect), metrics=Metrics(),
+        slurm=Slurm(caches, look=look, links=links), metrics=Metrics(),
         events=Recorder(store, instance="test"), reports=Reports(store, caches, look), domain=Domain(),
     )  # fmt: skip
 

@@ -26,6 +26,7 @@ from penstock.operator.nodeset.jobs import Carried, carry_out
 from penstock.operator.owned import Owned
 from penstock.operator.reports import Reports
 from penstock.operator.slurm import Slurm
+from penstock.operator.slurm_links import Links
 from penstock.render.names import Domain
 from tests.simulation.manifests import JWT_KEY, NAMESPACE, NODE_SET, RESOURCES, sample
 
@@ -51,7 +52,9 @@ async def context(mini: MiniCluster) -> AsyncIterator[Context]:
         await store.apply(RESOURCES[body["kind"]], body, manager="test")
     caches, now = Caches.over(store, ()), lambda: datetime.now(UTC)
     contents = Contents(store, caches.config_maps, caches.secrets)
-    slurm = Slurm(caches, contents, look=_ignore, locate=lambda _: f"unix://{mini.socket}", now=now)
+    slurm = Slurm(
+        caches, look=_ignore, links=Links(caches, contents, locate=lambda _: f"unix://{mini.socket}", now=now)
+    )
     tasks = [asyncio.create_task(informer.run()) for view in caches.views for informer in view.informers]
     await caches.synced()
     try:

@@ -18,6 +18,7 @@ from penstock.operator.owned import Owned
 from penstock.operator.reports import Reports
 from penstock.operator.resources import Custom
 from penstock.operator.slurm import Slurm
+from penstock.operator.slurm_links import Links
 from penstock.render.names import Domain
 
 from .loop import clock
@@ -72,8 +73,10 @@ async def desk(*, replicas: int = 3, tell: Callable[[str], None] | None = None) 
         contents = Contents(store, caches.config_maps, caches.secrets)
         events = Recorder(store, instance="desk", now=clock)
         slurm = Slurm(
-            caches, contents, look=_ignore, locate=lambda _: "http://slurm:6820", now=clock, tell=tell,
-            connect=lambda url: here.slurmrestd.connect(url, "desk"),
+            caches, look=_ignore, tell=tell, links=Links(
+                caches, contents, locate=lambda _: "http://slurm:6820", now=clock,
+                connect=lambda url: here.slurmrestd.connect(url, "desk"),
+            ),
         )  # fmt: skip
         context = Context(
             cluster=store, caches=caches, contents=contents, owned=Owned(store, []), events=events, slurm=slurm,

@@ -1,4 +1,4 @@
-"""One configuration serves all workers: Slurm uses cgroups when the last worker is gone that cannot write to its own."""
+"""One configuration serves all workers: Slurm uses cgroups when the last worker is gone that cannot."""
 
 from __future__ import annotations
 

@@ -246,7 +246,9 @@ async def test_a_worker_with_a_suspended_job_stays_until_it_is_over() -> None:
         await here.until(lambda: len(here.sight.workers()) == 1, within=20)
         await asyncio.sleep(60)
         assert job.runs
-        assert "compute-2: jobs are suspended there" in here.sight.condition("NodeSet", NODE_SET, "Degraded")["message"]
+        told = here.sight.condition("NodeSet", NODE_SET, "Degraded")
+        assert told["reason"] == "JobsSuspended"
+        assert "compute-2: jobs are suspended there" in told["message"]
         here.slurm.suspend(job, suspended=False)
         await here.until(lambda: not here.sight.workers(), within=200)
         assert job.end == "COMPLETED"

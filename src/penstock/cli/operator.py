@@ -21,7 +21,7 @@ from penstock.cluster.metered import Metered
 from penstock.operator.health import serving
 from penstock.operator.metrics import Metrics
 from penstock.operator.runtime import Operator, Settings
-from penstock.operator.slurm import Locate
+from penstock.operator.slurm_links import Locate
 from penstock.render.names import Domain
 from penstock.slurm import tokens
 

@@ -13,7 +13,7 @@ from penstock.operator.keyring import Rotation
 from penstock.operator.partitions import Closing, Partitions
 from penstock.operator.references import missing
 from penstock.operator.resources import SERVICE_MONITORS, Custom, Pod
-from penstock.operator.slurm import slurm_key
+from penstock.operator.slurm_links import slurm_key
 from penstock.operator.workloads import carries, health
 from penstock.render import accounting as slurmdbd
 from penstock.render import controller as render

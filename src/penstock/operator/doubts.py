@@ -23,7 +23,8 @@ from penstock.operator.context import Context
 from penstock.operator.customs import Key
 from penstock.operator.nodeset.snapshot import slurm_node
 from penstock.operator.resources import Pod
-from penstock.operator.slurm import AFTER_FAILURE, SLURM, slurm_key
+from penstock.operator.slurm import AFTER_FAILURE
+from penstock.operator.slurm_links import SLURM, slurm_key
 from penstock.render import labels
 from penstock.slurm import conf, hostlist
 from penstock.slurm.rest.errors import SlurmError

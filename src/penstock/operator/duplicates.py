@@ -17,7 +17,8 @@ from penstock.api.controller import Controller
 from penstock.operator.context import Context
 from penstock.operator.customs import Key
 from penstock.operator.resources import CUSTOMS
-from penstock.operator.slurm import AFTER_FAILURE, IN_A_HURRY, slurm_key
+from penstock.operator.slurm import AFTER_FAILURE, IN_A_HURRY
+from penstock.operator.slurm_links import slurm_key
 from penstock.slurm import hostlist
 from penstock.slurm.refused import DUPLICATE, candidates, held_for, refusals
 from penstock.slurm.rest.client import SlurmRest

@@ -23,7 +23,7 @@ from penstock.operator.nodeset.preview import Preview
 from penstock.operator.nodeset.reconcile import MARKS, NodeSets
 from penstock.operator.partitions import Partitions
 from penstock.operator.resources import CUSTOMS, Custom
-from penstock.operator.slurm import SLURM
+from penstock.operator.slurm_links import SLURM
 from penstock.operator.status import Statuses
 from penstock.slurm.conf import ConfError
 

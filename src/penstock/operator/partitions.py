@@ -23,7 +23,7 @@ from penstock.operator.configuration import Settings, partitions_in
 from penstock.operator.context import Context
 from penstock.operator.customs import Key
 from penstock.operator.resources import CONFIG_MAPS, CUSTOMS, Content, Custom, Pod
-from penstock.operator.slurm import slurm_key
+from penstock.operator.slurm_links import slurm_key
 from penstock.render import names
 from penstock.render.files.slurm_conf import slurm_conf
 from penstock.render.inventory import ClosedPartition, Cluster

@@ -28,7 +28,8 @@ from penstock.operator.metrics import Metrics
 from penstock.operator.nodeset.preview import Preview
 from penstock.operator.owned import Owned
 from penstock.operator.reports import Reports
-from penstock.operator.slurm import SLURM, Connect, Locate, Slurm, in_cluster
+from penstock.operator.slurm import Slurm
+from penstock.operator.slurm_links import SLURM, Connect, Links, Locate, in_cluster
 from penstock.operator.status import Now, Statuses, now_in_utc
 from penstock.operator.triggers import Triggers
 from penstock.render.names import Domain
@@ -86,8 +87,9 @@ class Operator:
         self._reports = Reports(cluster, self.caches, self._look)
         contents = Contents(cluster, self.caches.config_maps, self.caches.secrets)
         self._slurm = Slurm(
-            self.caches, contents, look=self._look, now=now, connect=connect, tell=rehearsal,
-            locate=locate or in_cluster(settings.domain),
+            self.caches, look=self._look, tell=rehearsal, links=Links(
+                self.caches, contents, locate=locate or in_cluster(settings.domain), now=now, connect=connect
+            ),
         )  # fmt: skip
         context = Context(
             cluster=writer, caches=self.caches, contents=contents,

@@ -8,43 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from penstock.api.controller import Controller
 from penstock.api.nodeset import NodeSet
-from penstock.api.restapi import RestApi
 from penstock.operator.caches import Caches
-from penstock.operator.contents import Contents
 from penstock.operator.customs import Key
-from penstock.operator.status import Now
+from penstock.operator.slurm_links import Links, slurm_key
 from penstock.operator.triggers import Look
-from penstock.render import names
-from penstock.render.names import Domain
-from penstock.slurm import hostlist, tokens
+from penstock.slurm import hostlist
 from penstock.slurm.rest.client import SlurmRest
-from penstock.slurm.rest.errors import SlurmError, SlurmRefused, SlurmUnreachable
+from penstock.slurm.rest.errors import SlurmError
 from penstock.slurm.rest.messages import NodeReport
-from penstock.slurm.rest.transport import Transport
 
 _LOG = logging.getLogger(__name__)
 _A = TypeVar("_A")
 
-SLURM = "Slurm"
-"""The queue's word for "ask this Controller's Slurm": `("Slurm", namespace, controller)`."""
-
 AT_REST, IN_A_HURRY, AFTER_FAILURE = 10.0, 1.0, 5.0
 """Seconds between two questions."""
-_TOKEN_SECONDS = 900
 _WHOLE_AGAIN = 300.0
 """Seconds after which all nodes are asked for, changed or not."""
-
-Locate = Callable[[RestApi], str]
-"""Where a slurmrestd is reached from here."""
-Connect = Callable[[str], Transport]
-"""The way to an address; simulations bring their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,39 +49,22 @@ class Known:
         return 0 if now >= self.whole + _WHOLE_AGAIN else self.updated
 
 
-@dataclass(slots=True)
-class _Link:
-    """The way to one Slurm."""
-
-    url: str
-    key: bytes
-    transport: Transport
-    client: SlurmRest
-
-
 class Slurm:
     """The Slurms of all Controllers."""
 
     def __init__(
         self,
         caches: Caches,
-        contents: Contents,
         *,
         look: Look,
-        locate: Locate,
-        now: Now,
-        connect: Connect = Transport,
+        links: Links,
         tell: Callable[[str], None] | None = None,
     ) -> None:
         self._caches = caches
-        self._contents = contents
         self._look = look
-        self._locate = locate
-        self._now = now
-        self._connect = connect
+        self._links = links
         self._tell = tell
         """Given: changes are only told."""
-        self._links: dict[Key, _Link] = {}
         self._known: dict[Key, Known] = {}
         self._troubles: dict[Key, str] = {}
         self._read_back: dict[Key, str] = {}
@@ -131,28 +99,11 @@ class Slurm:
 
     async def client(self, controller: Controller) -> SlurmRest:
         """A client for this Controller's Slurm; `SlurmUnreachable` when there is no way to it."""
-        rest_api, key = self._rest_api(controller), await self._jwt_key(controller)
-        if rest_api is None:
-            raise SlurmUnreachable(f'no RestApi refers to Controller "{controller.metadata.name}"; create one')
-        if key is None:
-            raise SlurmUnreachable(f'Controller "{controller.metadata.name}": its JWT key cannot be read')
-        url, place = self._locate(rest_api), slurm_key(controller)
-        link = self._links.get(place)
-        if link is None or (link.url, link.key) != (url, key):
-            await self._close(place)
-            transport = self._connect(url)
-            link = _Link(url, key, transport, SlurmRest(transport, token=self._tokens(key)))
-            self._links[place] = link
-        return link.client
+        return await self._links.client(controller)
 
     async def close(self) -> None:
         """End every connection."""
-        for key in [*self._links]:
-            await self._close(key)
-
-    async def _close(self, key: Key) -> None:
-        if (link := self._links.pop(key, None)) is not None:
-            await link.transport.close()
+        await self._links.close()
 
     async def change(self, controller: Controller, nodes: Collection[str], **changes: object) -> None:
         """Change nodes, all in one request."""
@@ -186,7 +137,7 @@ class Slurm:
             self._lost(key, str(error))
             if before is not None:
                 self._tell_news(controller)
-            return AFTER_FAILURE if key in self._links else AT_REST
+            return AFTER_FAILURE if self._links.known(key) else AT_REST
         self._troubles.pop(key, None)
         if answer is not None:
             # Its time is not older than the answer, so that we never take Slurm's clock to be ahead of where it is.
@@ -242,7 +193,7 @@ class Slurm:
 
     async def forget(self, key: Key) -> None:
         """A Controller is gone."""
-        await self._close(key)
+        await self._links.forget(key)
         for shelf in (self._known, self._troubles, self._read_back):
             shelf.pop(key, None)
         self._waiting.pop(key, None)
@@ -252,54 +203,3 @@ class Slurm:
             _LOG.warning("Slurm of Controller %s/%s: %s", key[1], key[2], trouble)
         self._troubles[key] = trouble
         self._known.pop(key, None)
-
-    def _rest_api(self, controller: Controller) -> RestApi | None:
-        """Of several the one that is there longest: they all lead to the same slurmctld."""
-        meta = controller.metadata
-        views = self._caches.customs["RestApi"].by("namespace", meta.namespace)
-        ordered = sorted(views, key=lambda item: (item.metadata.creation_timestamp, item.metadata.name))
-        found = [self._caches.decoder.decode("RestApi", item) for item in ordered]
-        ours = (one for one in found if isinstance(one, RestApi) and one.spec.controller_ref.name == meta.name)
-        return next(ours, None)
-
-    async def _jwt_key(self, controller: Controller) -> bytes | None:
-        selector = controller.spec.jwt_key
-        if selector is None:
-            return None
-        values = await self._contents.secret(controller.metadata.namespace, selector.name)
-        return (values or {}).get(selector.key)
-
-    def _tokens(self, key: bytes) -> Callable[[], str]:
-        made: list[tuple[int, str]] = []
-
-        def token() -> str:
-            now = int(self._now().timestamp())
-            if not made or not 0 <= now - made[0][0] < _TOKEN_SECONDS * 4 // 5:
-                made[:] = [(now, _signed(key, now))]
-            return made[0][1]
-
-        return token
-
-
-def _signed(key: bytes, now: int) -> str:
-    try:
-        return tokens.sign(
-            key, username="slurm", issued_at=now, lifetime_seconds=_TOKEN_SECONDS, token_id=str(uuid.uuid4())
-        )
-    except tokens.TokenError as problem:
-        raise SlurmRefused(f"the JWT key cannot be used: {problem}") from problem
-
-
-def in_cluster(domain: Domain) -> Locate:
-    """The Service of a RestApi, for an operator that runs in a pod."""
-
-    def locate(rest_api: RestApi) -> str:
-        port = rest_api.spec.service.port or names.SLURMRESTD_PORT
-        return f"http://{domain.service(names.restapi(rest_api), rest_api.metadata.namespace)}:{port}"
-
-    return locate
-
-
-def slurm_key(controller: Controller) -> Key:
-    """The queue's key for the Slurm of a Controller."""
-    return SLURM, controller.metadata.namespace, controller.metadata.name

@@ -10,6 +10,7 @@ from penstock.api.nodeset import NodeSet
 from penstock.api.objects import Json, Labels
 from penstock.cluster.errors import AlreadyExists, Conflict, Forbidden, NotFound, Refused
 from penstock.cluster.port import Preconditions
+from penstock.operator.conditions import Cause
 from penstock.operator.context import Context
 from penstock.operator.nodeset.abreast import abreast
 from penstock.operator.nodeset.claims import Claims
@@ -37,8 +38,8 @@ class Acting:
     now: Snapshot
     expected: Expected
     refused: Refusals
-    troubles: list[str] = field(default_factory=list)
-    """What Slurm did not take."""
+    troubles: list[Cause] = field(default_factory=list)
+    """What Slurm did not take, or what keeps workers that seem idle."""
 
     @property
     def node_set(self) -> NodeSet:
@@ -77,7 +78,7 @@ class Acting:
             await self.context.slurm.change(self.cluster.controller, nodes, **changes)
         except SlurmError as error:
             # Nothing is lost: the next look finds the nodes as they are, and asks again.
-            self.troubles.append(str(error))
+            self.troubles.append(Cause("SlurmUnknown", str(error)))
 
     async def _create(self, seats: Collection[Create]) -> None:
         if not seats:
@@ -192,18 +193,18 @@ class Acting:
                 return []
             held = [name for name in nodes if await client.jobs_on([name])]
         except SlurmError as error:
-            self.troubles.append(str(error))
+            self.troubles.append(Cause("SlurmUnknown", str(error)))
             return None
         if held:
             words = "jobs are suspended there; resume them (scontrol resume) or cancel them (scancel)"
-            self.troubles.append(f"{hostlist.compress(held)}: {words}")
+            self.troubles.append(Cause("JobsSuspended", f"{hostlist.compress(held)}: {words}"))
         return held
 
     async def _nodes_now(self) -> Mapping[str, NodeReport] | None:
         try:
             return await self.context.slurm.nodes_now(self.cluster.controller)
         except SlurmError as error:
-            self.troubles.append(str(error))
+            self.troubles.append(Cause("SlurmUnknown", str(error)))
             return None
 
     async def _delete(self, one: Remove) -> bool:

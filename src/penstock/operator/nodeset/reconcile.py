@@ -29,7 +29,7 @@ from penstock.operator.nodeset.steps import Plan
 from penstock.operator.nodeset.windows import Kept, Windows, remembered
 from penstock.operator.references import cluster_of, missing
 from penstock.operator.resources import Custom
-from penstock.operator.slurm import slurm_key
+from penstock.operator.slurm_links import slurm_key
 from penstock.render import worker, workers
 from penstock.render.inventory import Cluster
 
@@ -128,7 +128,7 @@ class NodeSets:
         )  # fmt: skip
         await acting.act(decided)
         carried = await carry_out(context, item, cluster.controller, now.drain, decided.jobs)
-        unheard = [Cause("SlurmUnknown", words) for words in (*acting.troubles, *carried.troubles)]
+        unheard = [*acting.troubles, *(Cause("SlurmUnknown", words) for words in carried.troubles)]
         refused = [Cause("SlurmRefuses", words) for words in carried.refusals]
         return [*unheard, *refused, self._ungrown(decided)]
 
@@ -146,8 +146,8 @@ class NodeSets:
         self._wait(context, cluster, item, now, decided)
         refusal = Cause("SlurmRefuses", "; ".join(recorded.refusals)) if recorded.refusals else None
         trouble = next((one for one in (*troubles, kept.trouble, refusal) if one is not None), None)
-        # An order that Slurm did not take changes nothing there, so nothing would have us look again.
-        unheard = recorded.trouble or (trouble is not None and trouble.reason == "SlurmUnknown")
+        # An order that Slurm did not take changes nothing there, nor does a job that stays: nobody would look again.
+        unheard = recorded.trouble or (trouble is not None and trouble.reason in {"SlurmUnknown", "JobsSuspended"})
         due = [0.0] if recorded.more else [_ORDER_AGAIN] if unheard else []
         again = _soonest(*due, kept.again, decided.again)
         return _told(item, now, decided, degraded=trouble, again=again, window=kept.condition)
