@@ -59,6 +59,11 @@ class Rack:
         """Drive out who does not tolerate it."""
         await self._change(name, {"spec": {"taints": [RESERVED, {"key": key, "effect": "NoExecute"}]}})
 
+    async def ails(self, name: str, condition: str, message: str) -> None:
+        """A machine says that something is wrong with it."""
+        told = [{"type": condition, "status": "True", "reason": condition, "message": message}]
+        await self.here.store.patch(MACHINES, name, {"status": {"conditions": told}}, manager="d", subresource="status")
+
     async def moves(self, name: str, pool: str) -> None:
         """A machine is given to another pool."""
         await self._change(name, {"metadata": {"labels": {POOL: pool}}})

@@ -21,13 +21,13 @@ GONE_WITHIN = 5.0
 
 
 @asynccontextmanager
-async def racked(*names: str) -> AsyncIterator[tuple[World, Rack, Running]]:
+async def racked(*names: str, conditions: tuple[str, ...] = ()) -> AsyncIterator[tuple[World, Rack, Running]]:
     """A cluster whose workers follow these machines, at rest. In the end no machine ever had two workers."""
     async with world() as here:
         rack = Rack(here)
         await rack.comes(*names)
         await here.apply(per_machine())
-        operator = here.start()
+        operator = here.start(conditions=conditions)
         await here.ready()
         await asyncio.sleep(35)
         yield here, rack, operator
@@ -184,3 +184,14 @@ async def test_a_machine_that_dies_takes_its_worker_along_and_a_new_one_of_its_n
         await here.ready()
         assert rack.workers()["rack-0"] == before["rack-0"]
         assert [job.ended is None for job in jobs if job.node == "rack-0"] == [True]
+
+
+@simulated
+async def test_what_a_machine_says_after_it_was_cordoned_is_in_slurms_reason_at_once() -> None:
+    """The condition may come after the cordon, and nothing else changes then."""
+    async with racked("rack-0", "rack-1", conditions=("GpuLost",)) as (here, rack, _):
+        here.slurm.submit(1, 300, on="rack-0")
+        await rack.cordon("rack-0")
+        await here.until(lambda: here.slurm.nodes["rack-0"].drain, within=5)
+        await rack.ails("rack-0", "GpuLost", "GPU 3 fell off the bus")
+        await here.until(lambda: "GpuLost" in here.slurm.nodes["rack-0"].reason, within=5)

@@ -93,11 +93,14 @@ class World:
         """What `kubectl scale` does."""
         await self.store.scale(CUSTOMS["NodeSet"], name, replicas, namespace=NAMESPACE)
 
-    def start(self, port: Port | None = None, *, election: MakeElection | None = None) -> Running:
-        """Start an operator."""
+    def start(
+        self, port: Port | None = None, *, election: MakeElection | None = None, conditions: tuple[str, ...] = ()
+    ) -> Running:
+        """Start an operator, that tells Slurm of these conditions of machines."""
         port = port or Port(self.store)
+        settings = Settings(instance=port.who, propagated_node_conditions=conditions)
         operator = Operator(
-            port, Settings(instance=port.who), now=self.operators_clock, election=election,
+            port, settings, now=self.operators_clock, election=election,
             connect=lambda url: self.slurmrestd.connect(url, port.who),
             locate=lambda rest_api: f"http://{rest_api.metadata.name}:6820",
         )  # fmt: skip

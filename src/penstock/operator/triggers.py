@@ -175,8 +175,8 @@ def _same_wish(old: Custom, new: Custom) -> bool:
 
 
 def _same_machine(old: Machine, new: Machine) -> bool:
-    return (old.spec, old.metadata.labels, old.metadata.annotations) == (
-        new.spec, new.metadata.labels, new.metadata.annotations,
+    return (old.spec, old.status, old.metadata.labels, old.metadata.annotations) == (
+        new.spec, new.status, new.metadata.labels, new.metadata.annotations,
     )  # fmt: skip
 
 
