@@ -190,8 +190,8 @@ async def test_a_machine_that_dies_takes_its_worker_along_and_a_new_one_of_its_n
 async def test_what_a_machine_says_after_it_was_cordoned_is_in_slurms_reason_at_once() -> None:
     """The condition may come after the cordon, and nothing else changes then."""
     async with racked("rack-0", "rack-1", conditions=("GpuLost",)) as (here, rack, _):
-        here.slurm.submit(1, 300, on="rack-0")
         await rack.cordon("rack-0")
         await here.until(lambda: here.slurm.nodes["rack-0"].drain, within=5)
+        await asyncio.sleep(60)
         await rack.ails("rack-0", "GpuLost", "GPU 3 fell off the bus")
         await here.until(lambda: "GpuLost" in here.slurm.nodes["rack-0"].reason, within=5)
