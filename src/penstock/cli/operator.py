@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import ctypes
 import logging
 import os
 import signal
@@ -11,7 +12,7 @@ import socket
 import sys
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from penstock.cluster.errors import ClusterError
@@ -27,6 +28,8 @@ from penstock.slurm import tokens
 
 _LOG = logging.getLogger(__name__)
 _LEASE = "penstock-operator"
+_MMAP_THRESHOLD = -3
+"""glibc's number for it, M_MMAP_THRESHOLD."""
 _EXAMPLES = """\
 examples:
   penstock operator                                        in a pod: all namespaces
@@ -41,6 +44,7 @@ def run(argv: Sequence[str]) -> int:
     arguments = parser().parse_args(argv)
     level = logging.DEBUG if arguments.verbose else logging.INFO
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    _give_back_large_blocks()
     try:
         connection = find(arguments.kubeconfig, context=arguments.context)
         asyncio.run(_rehearse(arguments, connection) if arguments.dry_run else _operate(arguments, connection))
@@ -48,6 +52,12 @@ def run(argv: Sequence[str]) -> int:
         sys.stderr.write(f"penstock operator: {problem}\n")
         return 2
     return 0
+
+
+def _give_back_large_blocks() -> None:
+    """Have glibc map large blocks one by one: what an answer of megabytes took is not ours for ever then."""
+    with suppress(OSError, AttributeError):  # another libc has other ways
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 18)
 
 
 async def _rehearse(arguments: argparse.Namespace, connection: Connection) -> None:

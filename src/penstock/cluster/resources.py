@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from penstock.api.objects import Json, Labels
+from penstock.slurm.sharing import shared
 
 
 class OwnerReference(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -25,7 +27,7 @@ class OwnerReference(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     block_owner_deletion: bool = False
 
 
-class Meta(msgspec.Struct, frozen=True, rename="camel"):
+class Meta(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """The part of metadata that almost everybody needs."""
 
     name: str
@@ -40,8 +42,12 @@ class Meta(msgspec.Struct, frozen=True, rename="camel"):
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
 
+    def __post_init__(self) -> None:
+        """All workers of a set have the same owner."""
+        force_setattr(self, "owner_references", shared(self.owner_references))
 
-class Lean(msgspec.Struct, frozen=True, rename="camel"):
+
+class Lean(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Base of lean structs: an object with metadata. Subclasses add what their reader needs."""
 
     metadata: Meta

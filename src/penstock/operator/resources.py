@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from penstock.api.kinds import GROUP, KINDS, VERSION
 from penstock.api.objects import Json, Labels
 from penstock.cluster.resources import Lean, Meta, Resource
+from penstock.slurm.sharing import shared
 
 
 class Custom(Lean, frozen=True):
@@ -67,13 +69,13 @@ class Waiting(msgspec.Struct, frozen=True, gc=False):
     message: str = ""
 
 
-class ContainerState(msgspec.Struct, frozen=True):
+class ContainerState(msgspec.Struct, frozen=True, gc=False):
     """What a container does; only waiting interests us."""
 
     waiting: Waiting | None = None
 
 
-class ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
+class ContainerStatus(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A container of a pod."""
 
     name: str
@@ -91,20 +93,25 @@ class PodCondition(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     last_transition_time: str | None = None
 
 
-class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
+class PodSpec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Where a pod runs, and under which name."""
 
     node_name: str = ""
     hostname: str = ""
 
 
-class PodStatus(msgspec.Struct, frozen=True, rename="camel"):
+class PodStatus(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """How a pod is."""
 
     phase: str = ""
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Most pods say the same: their conditions are two fifths of what we keep of them."""
+        force_setattr(self, "conditions", tuple(map(shared, self.conditions)))
+        force_setattr(self, "container_statuses", shared(self.container_statuses))
 
 
 class Pod(Lean, frozen=True):

@@ -6,8 +6,12 @@ import re
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from penstock.slurm import jobstate, nodestate
+from penstock.slurm.sharing import shared
+
+_ALIKE = ("state", "features", "active_features", "partitions", "reason_changed_at", "last_busy")
 
 
 class Number(msgspec.Struct, frozen=True, gc=False):
@@ -23,7 +27,7 @@ class Number(msgspec.Struct, frozen=True, gc=False):
         return self.number if self.set and not self.infinite else None
 
 
-class NodeReport(msgspec.Struct, frozen=True):
+class NodeReport(msgspec.Struct, frozen=True, gc=False):
     """A Slurm node as slurmctld knows it."""
 
     name: str
@@ -40,6 +44,11 @@ class NodeReport(msgspec.Struct, frozen=True):
     topology: str = ""
     address: str = ""
     last_busy: Number = Number()
+
+    def __post_init__(self) -> None:
+        """Nodes of a set differ in little but their names."""
+        for field in _ALIKE:
+            force_setattr(self, field, shared(getattr(self, field)))
 
     @property
     def condition(self) -> nodestate.NodeState:

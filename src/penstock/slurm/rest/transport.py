@@ -27,7 +27,7 @@ class Reply:
     """What slurmrestd answered."""
 
     status: int
-    body: bytes
+    body: bytes | bytearray
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ async def _say(line: _Line, request: h11.Request, body: bytes) -> None:
 
 
 async def _hear(line: _Line) -> Reply:
-    status, parts = 0, []
+    status, body = 0, bytearray()  # a list of parts, joined, would be there twice, and node lists are megabytes
     while True:
         event = line.state.next_event()
         if event is h11.NEED_DATA:
@@ -126,9 +126,9 @@ async def _hear(line: _Line) -> Reply:
         elif isinstance(event, h11.Response):
             status = event.status_code
         elif isinstance(event, h11.Data):
-            parts.append(bytes(event.data))
+            body += event.data
         elif isinstance(event, h11.EndOfMessage):
-            return Reply(status, b"".join(parts))
+            return Reply(status, body)
         elif isinstance(event, h11.ConnectionClosed):
             raise EOFError("it closed the connection before it answered")
 
