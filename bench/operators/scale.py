@@ -18,7 +18,7 @@ from penstock.cluster.port import Selection
 
 _WARM_UP = 1000
 _SETTLING = 10.0
-"""Seconds after the last change before rest is called rest."""
+"""Seconds without a write before rest is called rest."""
 
 
 async def measure(plan: Plan, report: Report) -> None:
@@ -105,7 +105,7 @@ async def _grow(scene: Scene, subject: Subject, before: int, step: Step) -> None
 async def _rest(scene: Scene, subject: Subject, others: Counter[str]) -> None:
     seconds, pods = scene.plan.rest_seconds, scene.plan.pods[-1]
     say(f"{seconds:.0f} s at rest")
-    await asyncio.sleep(_SETTLING)
+    await _settled(scene, others)
     before, cpu, began = requests.counted(scene.world), subject.cpu_seconds(), time.perf_counter()
     asked = requests.slurm_counts(scene.slurm_url) if scene.slurm_url else {}
     await asyncio.sleep(seconds)
@@ -117,6 +117,17 @@ async def _rest(scene: Scene, subject: Subject, others: Counter[str]) -> None:
     scene.report.details["API server, at rest"] = found
     if scene.slurm_url:
         scene.report.details["slurmrestd, at rest"] = requests.more(asked, requests.slurm_counts(scene.slurm_url))
+
+
+async def _settled(scene: Scene, others: Counter[str]) -> None:
+    """Wait until nothing is written any more: Slurm's states may still be told to thousands of pods."""
+    share = Counter({what: round(count * _SETTLING / scene.plan.rest_seconds) for what, count in others.items()})
+    began, still = time.perf_counter(), 1
+    while still:
+        before = requests.counted(scene.world)
+        await asyncio.sleep(_SETTLING)
+        still = requests.writes(requests.between(before, requests.counted(scene.world), share))
+    scene.report.add("the last word was written, after that", time.perf_counter() - began - _SETTLING)
 
 
 async def _cold_start(scene: Scene) -> None:
