@@ -28,6 +28,7 @@ COMMANDS = (
     Command("validate", "Check manifests: what is wrong, in which line, and how to mend it."),
     Command("crds", "Print the CustomResourceDefinitions."),
     Command("images", "Build, list and export the images that pods run."),
+    Command("walls", "Say who gets what on the nodes: tenants walls, users the shared root."),
     Command("operator", "Run the operator: keep clusters as their objects say."),
     Command("get", "Show objects."),
     Command("describe", "Show objects in full, and what happened to them."),

@@ -72,6 +72,11 @@ class Layout:
         return self.state / "names"
 
     @property
+    def walls(self) -> Path:
+        """What tasks of whom get, for workers to read."""
+        return self.state / "walls"
+
+    @property
     def runc(self) -> Path:
         """What runc knows of containers."""
         return self.run / "runc"

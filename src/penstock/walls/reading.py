@@ -1,0 +1,177 @@
+"""A policy's text, read as the plugin reads it: whatever is not known refuses the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.walls.policy import HEAD, LARGEST, Image, Mount, Policy, PolicyError, Range, UserClass
+
+_PATH = re.compile(r"/|(/(?!\.{1,2}(/|$))[A-Za-z0-9._@+-]+)+")
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+_SIZE = re.compile(r"(0|[1-9][0-9]{0,18})([KMG]?)")
+_RANGE = re.compile(r"(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_LARGEST_ID = 2**32 - 2  # the last one means "nobody" to the kernel
+LIMITS = ("nproc", "nofile", "fsize", "core", "memlock", "stack")
+_TENANT, _USER, _ADMIN = UserClass.TENANT, UserClass.USER, UserClass.ADMIN
+
+
+def path(text: str) -> str:
+    """An absolute path that means what it says."""
+    if not _PATH.fullmatch(text) or len(text) > 4095:
+        raise PolicyError(f'"{text}" is no path: absolute, of letters, digits and ._/@+-, without . and .. and //')
+    return text
+
+
+def size(text: str) -> int:
+    """Bytes."""
+    found = _SIZE.fullmatch(text)
+    if not found or (bytes_ := int(found[1]) * _UNITS[found[2]]) >= 2**63:
+        raise PolicyError(f'"{text}" is no size: a number of bytes, or one with K, M or G behind')
+    return bytes_
+
+
+def number(text: str) -> int:
+    """A number that is not negative."""
+    if not _NUMBER.fullmatch(text) or int(text) >= 2**63:
+        raise PolicyError(f'"{text}" is no number')
+    return int(text)
+
+
+def _identity(text: str) -> int:
+    if (found := number(text)) > _LARGEST_ID:
+        raise PolicyError(f'"{text}" is no uid or gid')
+    return found
+
+
+def _matching(pattern: re.Pattern[str], what: str) -> Callable[[str], str]:
+    def read_one(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise PolicyError(f'"{text}" is no {what}')
+        return text
+
+    return read_one
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def read_one(text: str) -> str:
+        if text not in choices:
+            raise PolicyError(f'"{text}" is none of {", ".join(choices)}')
+        return text
+
+    return read_one
+
+
+def _mount(source: str, target: str, how: str) -> Mount:
+    if path(target) == "/":
+        raise PolicyError("nothing can be shown at /, which is the image's, or the shared root's")
+    return Mount(path(source), target, _one_of("ro", "rw")(how) == "rw")
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    field: str
+    classes: tuple[UserClass, ...]
+    take: Callable[..., Any]
+    values: int = 1
+    many: bool = False
+
+
+_WORDS = {
+    "tenant": _Word("tenant", (_TENANT,), _matching(_NAME, "name: small letters, digits and -, 63 at most")),
+    "image": _Word(
+        "images",
+        (_TENANT,),
+        lambda digest, where: Image(_matching(_DIGEST, "digest")(digest), path(where)),
+        2,
+        many=True,
+    ),
+    "mount": _Word("mounts", (_TENANT, _USER), _mount, 3, many=True),
+    "output": _Word("output", (_TENANT,), path),
+    "workdir": _Word("workdir", (_TENANT,), path),
+    "tmp": _Word("tmp", (_TENANT,), size),
+    "shm": _Word("shm", (_TENANT,), size),
+    "net": _Word("net", (_TENANT,), _one_of("private", "host")),
+    "device": _Word("devices", (_TENANT, _USER), path, many=True),
+    "limit": _Word("limits", (_TENANT,), lambda what, most: (_one_of(*LIMITS)(what), number(most)), 2, many=True),
+    "environment": _Word("environment", (_TENANT,), _matching(_VARIABLE, "name of a variable"), many=True),
+    "group": _Word("groups", (_TENANT,), _identity, many=True),
+    "root": _Word("root", (_USER,), path),
+    "keep": _Word("keeps", (_USER,), path, many=True),
+    "devices": _Word("device_set", (_USER,), _one_of("node", "minimal")),
+    "containers": _Word("containers", (_USER,), lambda text: _one_of("yes", "no")(text) == "yes"),
+}
+_NEEDED = {_TENANT: ("tenant", "image", "output"), _USER: (), _ADMIN: ()}
+
+
+def read(text: str) -> Policy:
+    """A policy, or `PolicyError`."""
+    lines = _lines(text)
+    number_, first = next(lines, (1, []))
+    if not first or first[0] != "class" or len(first) != 2 or first[1] not in set(UserClass):
+        raise PolicyError(f"line {number_}: the first word is `class`, with tenant, user or admin behind it")
+    user_class, said = UserClass(first[1]), dict[str, Any]()
+    for number_, (name, *values) in lines:
+        with_line = f"line {number_}: "
+        word = _WORDS.get(name)
+        if word is None:
+            raise PolicyError(f'{with_line}unknown word "{name}"')
+        try:
+            _take(said, word, values, user_class)
+        except PolicyError as problem:
+            raise PolicyError(f"{with_line}{name}: {problem}") from None
+    if lacking := [name for name in _NEEDED[user_class] if _WORDS[name].field not in said]:
+        raise PolicyError(f"a {user_class} needs {', '.join(lacking)}")
+    return Policy(user_class=user_class, **said)
+
+
+def read_ranges(text: str) -> tuple[Range, ...]:
+    """The file `ranges`; ranges that overlap are refused."""
+    found: list[Range] = []
+    for number_, words in _lines(text):
+        bounds = _RANGE.fullmatch(words[1]) if len(words) == 3 and words[0] == "range" else None
+        if bounds is None or words[2] not in set(UserClass):
+            raise PolicyError(f"line {number_}: `range FIRST-LAST` and tenant, user or admin")
+        first, last = int(bounds[1]), int(bounds[2])
+        if first > last or last > _LARGEST_ID:
+            raise PolicyError(f"line {number_}: {words[1]} is no range of uids")
+        if any(one.first <= last and first <= one.last for one in found):
+            raise PolicyError(f"line {number_}: {words[1]} overlaps another range")
+        found.append(Range(first, last, UserClass(words[2])))
+    return tuple(found)
+
+
+def _take(said: dict[str, Any], word: _Word, values: list[str], user_class: UserClass) -> None:
+    if user_class not in word.classes:
+        raise PolicyError(f"a word for {' and '.join(word.classes)} only")
+    if len(values) != word.values:
+        raise PolicyError(f"{word.values} values belong to it, and there are {len(values)}")
+    value = word.take(*values)
+    if word.many:
+        said[word.field] = (*said.get(word.field, ()), value)
+    elif word.field in said:
+        raise PolicyError("said twice")
+    else:
+        said[word.field] = value
+
+
+def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Numbered lines, as words; without comments and empty ones. Checks the head."""
+    if len(text.encode()) > LARGEST:
+        raise PolicyError(f"longer than {LARGEST} bytes")
+    if text and not text.endswith("\n"):
+        raise PolicyError("the last line does not end: the file was not written to its end")
+    head, *rest = text.split("\n")
+    if head != HEAD:
+        raise PolicyError(f"line 1: is not `{HEAD}`")
+    for number_, line in enumerate(rest, 2):
+        if not re.fullmatch(r"[\t\x20-\x7e]*", line):
+            raise PolicyError(f"line {number_}: only printable ASCII")
+        if words := line.partition("#")[0].split():
+            yield number_, words

@@ -1,0 +1,146 @@
+"""The directory of policies on a node: which one a uid has, and changes that are whole or not there at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from penstock.walls.policy import LARGEST, Policy, PolicyError, Range, UserClass
+from penstock.walls.reading import read, read_ranges
+from penstock.walls.writing import written, written_ranges
+
+DEFAULT, RANGES = "default", "ranges"
+_A = TypeVar("_A")
+_OF_UID = re.compile(r"uid-(0|[1-9][0-9]{0,9})")
+
+
+class Shelf:
+    """Policies below a directory that is root's alone."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def prepare(self) -> None:
+        """Make the directory, if it is not there."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def of(self, uid: int) -> tuple[str, Policy]:
+        """The policy of a uid, and the file that says so; `PolicyError` where the plugin would refuse its steps."""
+        name = f"uid-{uid}"
+        if (text := self.text(name)) is not None:
+            return name, _named(name, read, text)
+        expected = self.class_of(uid)
+        if expected is UserClass.TENANT:
+            raise PolicyError(f"uid {uid} is of a tenant's range and has no policy: `penstock walls set {uid} ...`")
+        if (text := self.text(DEFAULT)) is None:
+            raise PolicyError(f"uid {uid} has no policy, and there is no default")
+        policy = _named(DEFAULT, read, text)
+        if expected is not None and policy.user_class is not expected:
+            raise PolicyError(f"uid {uid} is of a range for class {expected}, and {DEFAULT} says {policy.user_class}")
+        return DEFAULT, policy
+
+    def class_of(self, uid: int) -> UserClass | None:
+        """The class that `ranges` gives a uid."""
+        return next((one.user_class for one in self.ranges() if one.first <= uid <= one.last), None)
+
+    def ranges(self) -> tuple[Range, ...]:
+        """The ranges; none when there is no such file."""
+        text = self.text(RANGES)
+        return () if text is None else _named(RANGES, read_ranges, text)
+
+    def uids(self) -> list[int]:
+        """Those that have a policy of their own."""
+        return sorted(int(found[1]) for name in self._names() if (found := _OF_UID.fullmatch(name)))
+
+    def text(self, name: str) -> str | None:
+        """What a file says; None when it is not there."""
+        try:
+            with (self.directory / name).open("rb") as file:
+                return file.read(LARGEST + 1).decode("ascii", "replace")
+        except FileNotFoundError:
+            return None
+
+    def give(self, uid: int | None, policy: Policy) -> Path:
+        """Give a uid a policy, or everybody else theirs; it counts from the next step on."""
+        return self._write(DEFAULT if uid is None else f"uid-{uid}", written(policy))
+
+    def give_ranges(self, ranges: tuple[Range, ...]) -> Path:
+        """Say which uids have a class before they have a file."""
+        return self._write(RANGES, written_ranges(ranges))
+
+    def remove(self, uid: int) -> None:
+        """Take the policy of a uid away."""
+        with suppress(FileNotFoundError):
+            (self.directory / f"uid-{uid}").unlink()
+            self._settle()
+
+    def problems(self) -> Iterator[str]:
+        """All that the plugin would refuse, in words."""
+        yield from self._untrusted()
+        for name in sorted(self._names()):
+            try:
+                self._try(name)
+            except PolicyError as problem:
+                yield str(problem)
+
+    def _try(self, name: str) -> None:
+        if name == RANGES:
+            self.ranges()
+        elif name == DEFAULT or _OF_UID.fullmatch(name):
+            _named(name, read, self.text(name) or "")
+        else:
+            raise PolicyError(f"{name}: neither {DEFAULT}, {RANGES} nor uid-NUMBER: nobody reads it")
+
+    def _untrusted(self) -> Iterator[str]:
+        for path in [self.directory, *(self.directory / name for name in sorted(self._names()))]:
+            found = path.lstat()
+            wanted = stat.S_ISDIR if path == self.directory else stat.S_ISREG
+            if not wanted(found.st_mode):
+                yield f"{path}: is not what it should be: a {'directory' if wanted is stat.S_ISDIR else 'file'}"
+            elif found.st_uid != 0 or found.st_mode & 0o022:
+                yield f"{path}: others than root can write it: chown root and chmod go-w"
+
+    def _names(self) -> set[str]:
+        try:
+            return {path.name for path in self.directory.iterdir() if not path.name.startswith(".")}
+        except FileNotFoundError:
+            return set()
+
+    def _write(self, name: str, text: str) -> Path:
+        """Whole, or as it was: written beside, synced, and moved."""
+        self.prepare()
+        handle, beside = tempfile.mkstemp(prefix=".", dir=self.directory)
+        try:
+            with os.fdopen(handle, "w") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(beside).chmod(0o600)
+            target = Path(beside).rename(self.directory / name)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                Path(beside).unlink()
+            raise
+        self._settle()
+        return target
+
+    def _settle(self) -> None:
+        directory = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _named(name: str, readable: Callable[[str], _A], text: str) -> _A:
+    """Let a problem say whose it is."""
+    try:
+        return readable(text)
+    except PolicyError as problem:
+        raise PolicyError(f"{name}: {problem}") from None

@@ -1,0 +1,1 @@
+"""Walls: policies, read, written and kept."""
