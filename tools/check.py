@@ -37,11 +37,9 @@ STEPS = {
     "site": (*PYTEST, "tests/machine", "--durations=5"),
     "chaos": (*PYTEST, "-s", "tests/chaos/test_chaos.py"),
     "kube": (*PYTEST, "tests/kube", "tests/contract", "tests/machine_api", "tests/machine_cli", "--durations=3"),
-}
-EXTRA_STEPS = {
+    "together": (*PYTEST, "tests/kube_slurm", "--durations=3"),
     "sim": (*PYTEST, "-s", "tests/sim", "--durations=5"),
 }
-"""Steps for those who ask for them, until they have been green often enough to stand in everybody's way."""
 Builds = dict[str, "subprocess.Popen[str]"]
 DEBIAN_PACKAGES = ("iproute2", "mount", "util-linux")
 ENGINE_PACKAGES = ("conmon", "runc", "openssh-client")
@@ -70,7 +68,7 @@ def check(names: Sequence[str]) -> None:
     if results[-1].code:
         raise ToolError(f"{results[-1].name} failed; what it said is above. Once mended: make test")
     for result in results:
-        if (STEPS | EXTRA_STEPS)[result.name][:3] == PYTEST:
+        if STEPS[result.name][:3] == PYTEST:
             print(result.last_line)
 
 
@@ -78,11 +76,11 @@ def check(names: Sequence[str]) -> None:
 def builds_for(names: Sequence[str]) -> Iterator[dict[str, Builds]]:
     """Start building what later steps need, aside; whatever happens, nothing is left running."""
     builds: dict[str, Builds] = {}
-    if "kube" in names:  # the longest first: minutes on empty caches
-        builds["kube"] = {"Kubernetes' control plane": start_build("tools/kube", "build")}
+    if {"kube", "together"} & {*names}:  # the longest first: minutes on empty caches
+        builds["kube" if "kube" in names else "together"] = {"Kubernetes' control plane": start_build("tools/kube", "build")}
     if "slurm" in names:
         builds["slurm"] = root_filesystems()
-    if {"machine", "site", "chaos"} & {*names}:
+    if {"machine", "site", "chaos", "together"} & {*names}:
         prepare.apt(ENGINE_PACKAGES)
     try:
         yield builds
@@ -122,7 +120,7 @@ def await_builds(builds: Builds) -> None:
 
 def perform(name: str) -> Result:
     """Run one step and pass its output on as it comes."""
-    program, *arguments = words = (STEPS | EXTRA_STEPS)[name]
+    program, *arguments = words = STEPS[name]
     print(f"\n== {name}: {' '.join(words)}", flush=True)
     started = time.monotonic()
     # A pipe is no terminal; but the person may have one.

@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections import Counter
+from dataclasses import dataclass
 
 from operators import bare, requests
 from operators.bare import Step
@@ -17,6 +18,7 @@ from operators.world import World, world
 from penstock.cluster.port import Selection
 
 _WARM_UP = 1000
+_TURNS = 3
 _SETTLING = 10.0
 """Seconds without a write before rest is called rest."""
 
@@ -131,20 +133,40 @@ async def _settled(scene: Scene, others: Counter[str]) -> None:
 
 
 async def _cold_start(scene: Scene) -> None:
-    """Start with all pods there, and with one thing to do: the first pass is done when it is."""
-    plan, counts, pods = scene.plan, scene.counts, scene.plan.pods[-1]
-    raw = min([await bare.list_program(scene.world.kubeconfig, NAMESPACE) for _ in range(3)])
-    inside = min([await bare.paged_list(scene.world.cluster, NAMESPACE) for _ in range(3)])
-    scene.report.add(f"a program that lists {pods} pods", raw)
-    scene.report.add(f"of that, the list itself, of {pods} pods", inside)
-    say(f"the operator starts with {pods} pods there")
+    """Start with all pods there, turn by turn with a program that only lists them: of each the best counts."""
+    pods, turns = scene.plan.pods[-1], list[_Start]()
+    listing, inside = list[float](), list[float]()
+    for turn in range(_TURNS):
+        listing.append(await bare.list_program(scene.world.kubeconfig, NAMESPACE))
+        inside.append(await bare.paged_list(scene.world.cluster, NAMESPACE))
+        say(f"the operator starts with {pods + turn} pods there")
+        turns.append(await _start(scene, pods + turn))
+    scene.report.add(f"a program that lists {pods} pods", raw := min(listing))
+    scene.report.add(f"of that, the list itself, of {pods} pods", min(inside))
+    scene.report.add(f"start with {pods} pods: ready", min(one.ready for one in turns), raw=raw)
+    if all(one.passed for one in turns):
+        passed = min(one.passed for one in turns)
+        scene.report.add(f"start with {pods} pods: first pass, by its metrics", passed, raw=raw)
+    scene.report.add(f"start with {pods} pods: first deed", min(one.acted for one in turns), raw=raw)
+    scene.report.add(f"memory after a start with {pods} pods, peak", max(one.memory for one in turns), "MiB")
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Seconds from a start on."""
+
+    ready: float
+    acted: float
+    passed: float
+    memory: float
+
+
+async def _start(scene: Scene, pods: int) -> _Start:
+    """Start once, with one thing to do: the first pass is done when it is."""
+    plan, counts = scene.plan, scene.counts
     await scene.scale(pods + 1)
     with scene.operator() as subject:
         ready = asyncio.create_task(subject.answers(plan.ready_url))
         passed = asyncio.create_task(subject.answers(plan.metrics_url, plan.first_pass)) if plan.first_pass else None
         acted = await bounded(subject, counts.until(lambda: counts.pods > pods)) - subject.started_at
-        scene.report.add(f"start with {pods} pods: ready", await ready, raw=raw)
-        if passed is not None:
-            scene.report.add(f"start with {pods} pods: first pass, by its metrics", await passed, raw=raw)
-        scene.report.add(f"start with {pods} pods: first deed", acted, raw=raw)
-        scene.report.add(f"memory after a start with {pods} pods, peak", subject.memory()[1], "MiB")
+        return _Start(await ready, acted, await passed if passed else 0.0, subject.memory()[1])

@@ -28,7 +28,7 @@ import yaml
 from penstock.api.objects import Json
 from penstock.cluster import catalogue
 from penstock.cluster.errors import ClusterError, NotFound
-from penstock.cluster.kube import KubeCluster, local
+from penstock.cluster.kube import Connection, KubeCluster, local
 from penstock.cluster.port import EventType, Selection
 from penstock.cluster.resources import Resource, Whole
 from penstock.engine.layout import Layout
@@ -80,6 +80,11 @@ class Site:
             "HOME": str(self.directory / "home"),
             "PATH": os.environ["PATH"],
         }
+
+    @property
+    def connection(self) -> Connection:
+        """The way to its API."""
+        return local(self.layout.socket)
 
     def beside(self, name: str) -> Site:
         """Another cluster in the same place."""
@@ -144,7 +149,7 @@ class Site:
         """Ask the cluster something over its socket."""
 
         async def ask() -> T:
-            async with asyncio.timeout(_PATIENCE), KubeCluster(local(self.layout.socket)) as cluster:
+            async with asyncio.timeout(_PATIENCE), KubeCluster(self.connection) as cluster:
                 return await question(cluster)
 
         return asyncio.run(ask())
@@ -202,7 +207,7 @@ class Site:
             async with asyncio.timeout(_PATIENCE):
                 while True:
                     try:
-                        async with KubeCluster(local(self.layout.socket)) as cluster:
+                        async with KubeCluster(self.connection) as cluster:
                             async for seen in _states(cluster, resource, name):
                                 if holds(seen):
                                     return seen

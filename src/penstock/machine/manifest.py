@@ -121,7 +121,10 @@ def _mariadb(image: str) -> list[Json]:
         "replicas": 1,
         "serviceName": "mariadb",
         "selector": {"matchLabels": labels},
-        "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        "template": {
+            "metadata": {"labels": labels},
+            "spec": {"containers": [container], "automountServiceAccountToken": False},
+        },
         "volumeClaimTemplates": [claim],
     }
     ports = [{"name": "mariadb", "port": 3306, "targetPort": "mariadb"}]
