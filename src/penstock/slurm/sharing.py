@@ -6,18 +6,19 @@ a while are forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
-_V = TypeVar("_V", bound=Hashable)
+_V = TypeVar("_V")
 
+if TYPE_CHECKING:
 
-@lru_cache(maxsize=8192)
-def _first(value: Hashable) -> Hashable:
-    return value
+    def shared(value: _V) -> _V:
+        """The first one that was equal to it."""
 
+else:
 
-def shared(value: _V) -> _V:
-    """The first one that was equal to it."""
-    return cast(Callable[[_V], _V], _first)(value)
+    @lru_cache(maxsize=8192)
+    def shared(value: _V) -> _V:
+        """The first one that was equal to it."""
+        return value
