@@ -11,6 +11,7 @@ assume to. A new flag does not make a state unknown, because jobs show in the ba
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 
 class Base(StrEnum):
@@ -58,46 +59,46 @@ class Flag(StrEnum):
     UNDRAIN = "UNDRAIN"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NodeState:
-    """A node's state; make one with `parse` or `parse_sinfo`."""
+    """A node's state; make one with `parse` or `parse_sinfo`. Thousands of nodes share one: it answers once."""
 
     bases: frozenset[Base]  # one, unless the source said nothing or contradicts itself
     flags: frozenset[Flag]
     unfamiliar: frozenset[str]  # words of a Slurm newer than this page
 
-    @property
+    @cached_property
     def base(self) -> Base:
         """The base state people see."""
         return next((base for base in Base if base in self.bases), Base.UNKNOWN)
 
-    @property
+    @cached_property
     def known(self) -> bool:
         """Slurm told what the node does, so the other answers are facts and not caution."""
         return bool(self.bases) and Base.UNKNOWN not in self.bases
 
-    @property
+    @cached_property
     def busy(self) -> bool:
         """Somebody's work may be on the node."""
         working = self.bases & {Base.ALLOCATED, Base.MIXED} or Flag.COMPLETING in self.flags
         return bool(working) or not self.known
 
-    @property
+    @cached_property
     def drain(self) -> bool:
         """The node takes no new jobs because somebody asked for that."""
         return Flag.DRAIN in self.flags and Flag.UNDRAIN not in self.flags
 
-    @property
+    @cached_property
     def draining(self) -> bool:
         """Asked to drain, and work may still be there."""
         return self.drain and self.busy
 
-    @property
+    @cached_property
     def drained(self) -> bool:
         """Asked to drain, and certainly empty: the node may go."""
         return self.drain and not self.busy
 
-    @property
+    @cached_property
     def responding(self) -> bool:
         """The node's slurmd answers slurmctld."""
         return self.known and Flag.NOT_RESPONDING not in self.flags

@@ -8,7 +8,7 @@ pod. A worker that goes for any other reason takes nothing along, and one that s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from penstock.api.nodeset import Retention
@@ -28,6 +28,8 @@ class Claims:
     """The claims of a NodeSet, and what its policy wants of them."""
 
     now: Snapshot
+    _well: set[int] = field(default_factory=set, init=False, repr=False)
+    """Owners that need no second look: the claims of thousands of workers share theirs."""
 
     @cached_property
     def _pods(self) -> Mapping[str, Pod]:
@@ -90,8 +92,8 @@ class Claims:
         """Changes to claims that are not as they should be, but those of workers that go right now."""
         passed = {claim.metadata.name for claim in going}
         for claim in self.now.claims.values():
-            owners = None if claim.metadata.name in passed else self._owners(claim)
-            request = self._growth(claim)
+            owners = None if self._is_well(claim) or claim.metadata.name in passed else self._owners(claim)
+            request = None if self._is_large_enough(claim) else self._growth(claim)
             if owners is None and request is None:
                 continue
             if not self._foreign(claim) and not self._doomed(claim):
@@ -99,7 +101,7 @@ class Claims:
 
     def conflicts(self) -> list[str]:
         """Claims of our names that belong to others, in words."""
-        found = ((claim, self._foreign(claim)) for claim in self.now.claims.values())
+        found = ((claim, self._foreign(claim)) for claim in self.now.claims.values() if not self._is_well(claim))
         return [
             f'claim "{claim.metadata.name}" belongs to {owner.kind} "{owner.name}"' for claim, owner in found if owner
         ]
@@ -110,6 +112,16 @@ class Claims:
         if any(one.uid == pod.metadata.uid for one in claim.metadata.owner_references):
             return None
         return [*self._others(claim), owner]
+
+    def _is_well(self, claim: Claim) -> bool:
+        """Whether a claim has the owners that it should have, and nobody else's hand on it."""
+        owners = claim.metadata.owner_references
+        if id(owners) in self._well:
+            return True
+        well = self._owners(claim) is None and self._foreign(claim) is None
+        if well:
+            self._well.add(id(owners))
+        return well
 
     def _owners(self, claim: Claim) -> list[Json] | None:
         """The owners that a claim should have; None when it has them."""
@@ -137,6 +149,16 @@ class Claims:
         owners = [one for one in claim.metadata.owner_references if one.kind == "Pod"]
         pods = [self._pods.get(one.uid) for one in owners]
         return bool(owners) and all(pod is None or pod.leaving for pod in pods)
+
+    def _is_large_enough(self, claim: Claim) -> bool:
+        """As all of them should be, at a glance."""
+        return claim.spec.resources.requests.get("storage") == self._common_size
+
+    @cached_property
+    def _common_size(self) -> str:
+        """What claims of every template should have; empty when they differ."""
+        sizes = {size.text if size else "" for _, size in self._sizes}
+        return sizes.pop() if len(sizes) == 1 else ""
 
     def _growth(self, claim: Claim) -> str | None:
         """The size that a claim should grow to; None when it is large enough. Claims cannot shrink."""

@@ -67,6 +67,8 @@ def _machine_reason(now: Snapshot, machine: Machine) -> str:
 
 def _pod_cordoned(pod: Pod) -> bool:
     given = pod.metadata.annotations
+    if not given:
+        return False
     return given.get(_OLD, "").lower() == "true" or given.get(_SHORT, "").lower() == "true"
 
 
@@ -94,14 +96,15 @@ def cordon_orders(now: Snapshot, staying: Iterable[Pod]) -> tuple[list[Drain], l
         # One that ended with its machine may be called ready for ever.
         if report is None or pod.ended:
             continue
-        reason = reasons.get(pod.spec.node_name) or _pod_reason(pod)
+        reason, drains = reasons.get(pod.spec.node_name) or _pod_reason(pod), report.condition.drain
         if reason is None:
-            if is_our_drain(report) and pod.ready_since is not None:
+            if drains and is_our_drain(report) and pod.ready_since is not None:
                 undrain.append(report.name)
-        elif report.reason != reason and (is_our_drain(report) or _takes_jobs(report)):
+        elif report.reason != reason and (is_our_drain(report) if drains else _takes_jobs(report)):
             drain.append(Drain(pod, report.name, reason))
     return drain, undrain
 
 
 def _takes_jobs(node: NodeReport) -> bool:
-    return not node.condition.drain and Base.DOWN not in node.condition.bases
+    """Whether a node that does not drain would get some."""
+    return Base.DOWN not in node.condition.bases

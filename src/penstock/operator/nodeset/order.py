@@ -22,20 +22,19 @@ Cost = tuple[Any, ...]
 
 def cost(now: Snapshot, pod: Pod) -> Cost:
     """What it costs to lose a worker."""
-    report = now.report(pod)
-    busy = report is None or report.condition.busy
-    drains = report is not None and report.condition.drain
+    report, cordoned = now.report(pod), is_cordoned(now, pod)
+    busy, drains = (True, False) if report is None else (report.condition.busy, report.condition.drain)
     return (
         # It goes in any case: were it not the one too many, a good worker would go as well.
         not pod.ended,
         bool(pod.spec.node_name),
         # One that drains for us goes on doing so: else two would be on their way for one that is too many.
-        not (report is not None and is_our_drain(report) and not is_cordoned(now, pod)),
+        not (drains and not cordoned and report is not None and is_our_drain(report)),
         pod.ready_since is not None,
         _deletion_cost(pod),
         busy,
         pod.metadata.annotations.get(DEADLINE, "") if busy else "",
-        not (drains or is_cordoned(now, pod)),
+        not (drains or cordoned),
         now.is_current(pod),
         -ordinal(pod),
         pod.metadata.name,
