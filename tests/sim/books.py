@@ -110,6 +110,8 @@ class Departure:
     """The uids of all workers of the NodeSet at that time."""
     wishes: tuple[Wish, ...]
     """What people ask for, and what they asked for until a moment ago."""
+    deleting: bool
+    """The NodeSet itself is going."""
 
 
 _A_LOOK = 45.0
@@ -215,7 +217,7 @@ class Books:
     def _left(self, book: SetBook, record: Record) -> None:
         wishes, call = self.wishes(book), ACTOR.get()
         excess = 0 if book.wish.per_machine else len(book.present) - min(wish.replicas for wish in wishes)
-        self.departed[record.meta.uid] = Departure(now(), call, excess, frozenset(book.present), wishes)
+        self.departed[record.meta.uid] = Departure(now(), call, excess, frozenset(book.present), wishes, book.deleting)
         self.counted["workers deleted"] += 1
         if call is not None:
             self.counted["workers deleted by the operator"] += 1

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from penstock.api.controller import Controller
 from penstock.api.nodeset import NodeSet
+from penstock.api.objects import Json
 from penstock.cluster.events import Recorder
 from penstock.operator.caches import Caches
 from penstock.operator.contents import Contents
 from penstock.operator.context import Context
 from penstock.operator.metrics import Metrics
+from penstock.operator.nodeset.act import Acting
+from penstock.operator.nodeset.expected import Expected
+from penstock.operator.nodeset.refusals import Refusals
+from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.owned import Owned
 from penstock.operator.reports import Reports
 from penstock.operator.resources import Custom
@@ -54,6 +59,15 @@ class Desk:
         assert isinstance(found, NodeSet)
         return found
 
+    async def acting(self) -> Acting:
+        """Somebody who acts on what the watch shows now, whenever that is."""
+        pods = tuple(self.context.caches.pods.by("owners", self.node_set.metadata.uid))
+        inventory = await self.context.inventory(NAMESPACE)
+        return Acting(
+            context=self.context, item=self.item, cluster=inventory.cluster(self.controller), expected=Expected(),
+            now=Snapshot(node_set=self.node_set, pods=pods), refused=Refusals(),
+        )  # fmt: skip
+
     async def told(self) -> dict[str, str]:
         """The events that there are, by reason: the last of each."""
         await asyncio.sleep(0.1)
@@ -61,12 +75,14 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(*, replicas: int = 3, tell: Callable[[str], None] | None = None) -> AsyncIterator[Desk]:
+async def desk(
+    documents: Sequence[Json] | None = None, *, replicas: int = 3, tell: Callable[[str], None] | None = None
+) -> AsyncIterator[Desk]:
     """The sample cluster at rest, in which nothing is done any more but what the test does; with `tell`, not even that.
 
     No operator undoes what the test does, and none does it before the test.
     """
-    async with cluster(replicas=replicas) as (here, running):
+    async with cluster(documents, replicas=replicas) as (here, running):
         await running.stop()
         store = here.store
         caches = Caches.over(store, ())

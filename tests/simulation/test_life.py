@@ -9,7 +9,9 @@ import pytest
 from penstock.api.objects import Json
 from penstock.operator.nodeset.finalizer import FINALIZER
 from penstock.operator.nodeset.snapshot import ON_DELETION
+from penstock.operator.nodeset.steps import Plan, Tend
 
+from .desk import desk
 from .loop import simulated
 from .manifests import NAMESPACE, NODE_SET, RESOURCES, Seen, sample
 from .world import World, cluster
@@ -172,6 +174,26 @@ _TEMPLATE: Json = {
     "metadata": {"name": "scratch"},
     "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
 }
+
+
+@pytest.mark.parametrize("goes", [True, False])
+@simulated
+async def test_a_claim_is_not_taken_from_a_worker_that_is_gone_by_now(goes: bool) -> None:
+    """What we know may be a moment old: the worker that stays after all may have gone with its claim."""
+    async with desk(_with_claims("Retain", "Delete"), replicas=1) as at:
+        [pod] = at.here.sight.workers()
+        claim = f"scratch-{pod.metadata.name}"
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid}
+        await at.here.edit("PersistentVolumeClaim", claim, metadata={"ownerReferences": [owner]})
+        await asyncio.sleep(1)
+        acting, handed = await at.acting(), at.context.caches.claims.get(claim, NAMESPACE)
+        assert handed is not None
+        if goes:
+            await at.here.delete("Pod", pod.metadata.name)
+        await acting.act(Plan(tend=[Tend(handed, owners=[])]))
+        left = at.here.sight.get("PersistentVolumeClaim", claim)
+        assert left is not None
+        assert [one.name for one in left.metadata.owner_references] == ([pod.metadata.name] if goes else [])
 
 
 def _with_claims(deleted: str, scaled: str) -> list[Json]:

@@ -24,11 +24,14 @@ class Claims:
         books.here.store.witness(PODS.name, self._pod)
 
     def _pod(self, change: Change) -> None:
-        """A worker goes: if for scale-in by our own words, its claim may have to follow. Who comes back needs it."""
+        """A worker goes: if for scale-in by our own words, its claim may have to follow. Who comes back needs it.
+
+        Whoever deletes the NodeSet meanwhile has the last word about its claims.
+        """
         if change.before is None:
             self.due.discard(f"scratch-{change.key.name}")
         departure = self._books.departed.get(change.uid)
-        if departure is None or departure.at != now() or departure.call is None:
+        if departure is None or departure.at != now() or departure.call is None or departure.deleting:
             return
         leaving = any(
             node.pod == change.uid and node.reason.startswith(SCALE_IN)

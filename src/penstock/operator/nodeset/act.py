@@ -101,7 +101,7 @@ class Acting:
     async def _tend(self, one: Tend) -> None:
         """Change a claim, unless it changed since we looked; what the cluster refuses is told and tried again later."""
         meta, size = one.claim.metadata, one.request
-        if one.owners is not None:
+        if one.owners is not None and not await self._goes_along(one.claim):
             await self._change_claim(one.claim, one.owners)
         if size is None or self.refused.holds(meta.uid, size):
             return
@@ -113,6 +113,21 @@ class Acting:
             self.refused.note(meta.uid, size, f'claim "{meta.name}" cannot grow to {size}: {error}')
         except NotFound:
             return
+
+    async def _goes_along(self, claim: Claim) -> bool:
+        """Whether a claim was given to a worker that has gone by now, or is about to: it is not taken back.
+
+        The watch may be behind with that, and a worker that seems to stay would keep what it was to take along.
+        """
+        meta = claim.metadata
+        for owner in [one for one in meta.owner_references if one.kind == "Pod"]:
+            try:
+                pod = await self.context.cluster.get(PODS, owner.name, meta.namespace)
+            except NotFound:
+                return True
+            if pod.leaving or pod.metadata.uid != owner.uid:
+                return True
+        return False
 
     async def _change_claim(self, claim: Claim, owners: Sequence[Json]) -> bool:
         """Give a claim its owners if it is still the one that we saw; tells whether it was."""
