@@ -11,10 +11,11 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +41,8 @@ STEPS = {
     "together": (*PYTEST, "tests/kube_slurm", "--durations=3"),
     "sim": (*PYTEST, "-s", "tests/sim", "--durations=5"),
 }
+SPLIT = {"slurm", "site"}
+"""Steps that are run for each release of Slurm beside the other: they wait most of their time."""
 Builds = dict[str, "subprocess.Popen[str]"]
 DEBIAN_PACKAGES = ("iproute2", "mount", "util-linux")
 ENGINE_PACKAGES = ("conmon", "runc", "openssh-client")
@@ -96,8 +99,12 @@ def root_filesystems() -> Builds:
     if os.geteuid() != 0:
         raise ToolError("the real Slurm needs root (namespaces, mounts): run make test as root; make unit needs none")
     prepare.apt(DEBIAN_PACKAGES)
-    suites = tomllib.loads((ROOT / "images/suites.toml").read_text())["suites"]
-    return {f"Debian {suite} with Slurm": start_build("tools/rootfs.py", suite) for suite in suites}
+    return {f"Debian {suite} with Slurm": start_build("tools/rootfs.py", suite) for suite in suites()}
+
+
+def suites() -> list[str]:
+    """The releases of Debian, and so of Slurm, that there are tests with."""
+    return list(tomllib.loads((ROOT / "images/suites.toml").read_text())["suites"])
 
 
 def start_build(program: str, *words: str) -> "subprocess.Popen[str]":
@@ -120,19 +127,46 @@ def await_builds(builds: Builds) -> None:
 
 
 def perform(name: str) -> Result:
-    """Run one step and pass its output on as it comes."""
-    program, *arguments = words = STEPS[name]
+    """Run one step and pass its output on as it comes; what runs beside it is told after it."""
+    words, *beside = commands(name)
     print(f"\n== {name}: {' '.join(words)}", flush=True)
     started = time.monotonic()
+    with ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in beside]
+        others = [start(command, file.fileno()) for command, file in zip(beside, files, strict=True)]
+        for other in others:
+            stack.callback(other.terminate)  # should we be stopped, or have been: nothing is left running
+        reading, writing = os.pipe()
+        running = start(words, writing)
+        os.close(writing)
+        last_lines = [pass_on(reading)]
+        codes = [running.wait()]
+        for command, other, file in zip(beside, others, files, strict=True):
+            codes.append(other.wait())
+            print(f"\n== {name}, beside it: {' '.join(command)}", flush=True)
+            file.seek(0)
+            last_lines.append(pass_on(os.dup(file.fileno())))
+    return Result(name, next(filter(None, codes), 0), time.monotonic() - started, "\n".join(last_lines))
+
+
+def commands(name: str) -> list[tuple[str, ...]]:
+    """What a step comes to: one command, or one for each release of Slurm."""
+    words = STEPS[name]
+    if name not in SPLIT:
+        return [words]
+    _, *others = suites()
+    first = (*words, "-k", " and ".join(f"not {suite}" for suite in others))
+    return [first, *((*words, "-k", suite) for suite in others)]
+
+
+def start(words: Sequence[str], output: int) -> "subprocess.Popen[bytes]":
+    """Start a command of ours."""
+    program, *arguments = words
     # A pipe is no terminal; but the person may have one.
     env = {**os.environ, "PYTHONUNBUFFERED": "1", **({"FORCE_COLOR": "1"} if sys.stdout.isatty() else {})}
-    reading, writing = os.pipe()
-    running = subprocess.Popen(
-        [BIN / program, *arguments], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing
+    return subprocess.Popen(
+        [BIN / program, *arguments], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output
     )
-    os.close(writing)
-    last_line = pass_on(reading)
-    return Result(name, running.wait(), time.monotonic() - started, last_line)
 
 
 def pass_on(reading: int) -> str:
