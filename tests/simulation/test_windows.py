@@ -129,10 +129,12 @@ async def test_a_window_that_is_edited_is_made_anew_and_what_is_not_asked_for_go
         assert made is not None
         assert (made.start, made.flags[2:]) == (start, ("WEEKLY",))
         await one.edit(type="RollingUpdate", scheduledUpdate=None)
-        assert await one.look() == Kept()
+        kept = await one.look()
+        # Said, for whoever reads the status: one that only lacked the condition would never be written.
+        assert kept == Kept(condition=Condition("ReservationCreated", False, "NotAskedFor", "No window is asked for."))
         assert (one.window(), one.held) == (None, False)
         since = now()
-        assert await one.look() == Kept()
+        assert await one.look() == kept
         assert one.asked(since) == 0
 
 

@@ -64,7 +64,7 @@ class Windows:
         deleting = item.metadata.deletion_timestamp is not None
         told = remembered(item)
         if not finalizer.is_held(item, RESERVATION) and (deleting or wished(node_set) is None):
-            return Kept()
+            return Kept(condition=_taken_back(told))
         if now is None:
             return Kept(condition=told)
         about = (item.metadata.generation, item.metadata.finalizers, frozenset(nodes), told, deleting)
@@ -100,7 +100,7 @@ class Windows:
             return Kept(condition=told, again=_SELDOM, trouble=Cause("SlurmUnknown", str(error)))
         if decision.condition is None:
             await self.let_go(item)
-        return Kept(condition=decision.condition, again=decision.again)
+        return Kept(condition=decision.condition or _taken_back(told), again=decision.again)
 
     async def _present(self, controller: Controller, node_set: NodeSet) -> ReservationReport | None:
         client = await self._context.slurm.client(controller)
@@ -142,7 +142,7 @@ class Windows:
         if deleting:
             events.warning(kind, item, "WindowNotDropped", f"{words}; delete the reservation by hand")
             await self.let_go(item)
-            return Kept()
+            return Kept(condition=_taken_back(remembered(item)))
         events.warning(kind, item, "WindowRefused", words)
         condition = Condition(CONDITION, False, "Refused", words)
         return Kept(condition=condition, again=_SELDOM, trouble=Cause("WindowRefused", words))
@@ -150,6 +150,14 @@ class Windows:
 
 def _is_whole(step: Make | Change) -> bool:
     return isinstance(step, Make) or not step.only_nodes
+
+
+def _taken_back(told: Condition | None) -> Condition | None:
+    """What is said about a window that nobody asks for any more; nothing where there never was one.
+
+    Said, and not left out: a status that lacks a condition says all that it should, so nobody would write it.
+    """
+    return None if told is None else Condition(CONDITION, False, "NotAskedFor", "No window is asked for.")
 
 
 def remembered(item: Custom) -> Condition | None:
