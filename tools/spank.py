@@ -40,7 +40,8 @@ $compiler "$@" "-fsanitize=$objects" -c *.c
 ar rcs libspank.a *.o
 mkdir /out
 for program in "$programs"/*.c; do
-    $compiler "$@" "-fsanitize=$linked" -o "/out/$(basename "$program" .c)" "$program" libspank.a -Wl,--as-needed -lseccomp
+    out=/out/$(basename "$program" .c)
+    $compiler "$@" "-fsanitize=$linked" -o "$out" "$program" libspank.a -Wl,--as-needed -lseccomp
 done
 """
 
@@ -125,7 +126,7 @@ class Place:
 
 @contextmanager
 def once(name: str, compiler: Path, *words: str) -> Iterator[Place]:
-    """Make something in the cache when its sources, its compiler or how it is made have changed; whole or not at all."""
+    """Make something in the cache when its sources, its compiler or its making have changed; whole or not at all."""
     shelf = cache_directory() / "spank"
     shelf.mkdir(parents=True, exist_ok=True)
     final = shelf / f"{name}-{content(compiler, *words)}"
@@ -228,7 +229,9 @@ def main() -> None:
     """Read the command line and do what it says."""
     parser = argparse.ArgumentParser(description="Compile and test the plugin of spank/.")
     parser.add_argument("what", choices=["build", "test", "fuzz"])
-    parser.add_argument("suite", nargs="?", default="forky", help="a suite of images/suites.toml (default: %(default)s)")
+    parser.add_argument(
+        "suite", nargs="?", default="forky", help="a suite of images/suites.toml (default: %(default)s)"
+    )
     parser.add_argument("--minutes", type=float, default=10, help="of fuzzing, together (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of fuzzing; 0 takes another one every time")
     chosen = parser.parse_args()

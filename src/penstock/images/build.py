@@ -69,9 +69,7 @@ def build(
     known = recipes or book()
     suite = suite or known.default_suite
     known.suite(suite)
-    wanted = [
-        _Order(recipe=known.recipe(role), suite=suite, pins=pins or {}) for role in (roles or known.roles)
-    ]
+    wanted = [_Order(recipe=known.recipe(role), suite=suite, pins=pins or {}) for role in (roles or known.roles)]
     job = _Job(library, known, suite, progress)
     if refresh or not all(job.found(order) for order in wanted):
         require_means()

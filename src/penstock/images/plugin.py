@@ -50,7 +50,9 @@ def plugin_directory(root: Path) -> Path:
     """Where the Slurm of a tree keeps its plugins: beside one that it cannot do without."""
     places = [path.parent for path in root.glob(f"usr/lib/**/{_NEIGHBOUR}")]
     if len(places) != 1:
-        raise BuildFailed(f"{root} has {len(places)} directories with {_NEIGHBOUR}, so there is none to put a plugin in")
+        raise BuildFailed(
+            f"{root} has {len(places)} directories with {_NEIGHBOUR}, so there is none to put a plugin in"
+        )
     return places[0]
 
 
