@@ -206,6 +206,7 @@ static void furnish_volume(const char *data)
 {
 	furnish();
 	must(mkdir(in("..2026_11_16"), 0755), "..2026_11_16");
+	must(mkdir(in("plain"), 0755), "plain");
 	must(rename(in("uid"), in("..2026_11_16/uid")), "uid");
 	must(rename(in("ranges"), in("..2026_11_16/ranges")), "ranges");
 	must(rename(in("default"), in("..2026_11_16/default")), "default");
@@ -243,7 +244,7 @@ static void a_volume_of_kubernetes(void)
 
 static void volumes_that_lead_elsewhere(void)
 {
-	static const char *const elsewhere[] = {"/etc", "..2026_11_16/uid", "..", "../..2026_11_16", "..nowhere"};
+	static const char *const elsewhere[] = {"/etc", "..2026_11_16/uid", "..", "../..2026_11_16", "..nowhere", "plain"};
 
 	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++) {
 		furnish_volume(elsewhere[i]);
