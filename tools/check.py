@@ -1,10 +1,11 @@
-"""Every check of the repository, one step after the other: what `make test` runs.
+"""Every check of the repository: what `make test` runs.
 
     .venv/bin/python tools/check.py             all steps, with the real Slurm and Kubernetes
     .venv/bin/python tools/check.py types unit  only these
 
-The real Slurm's root file systems and the real Kubernetes are built in the background meanwhile. The first step that
-fails ends the run. The table at the end says where the time went; the last lines are the closing lines of the tiers.
+The real Slurm's root file systems and the real Kubernetes are built in the background meanwhile. Those that wait for
+Slurm run beside those that keep a processor busy. After a step that fails none is begun. The table at the end says
+where the time went; the last lines are the closing lines of the tiers.
 """
 
 import argparse
@@ -12,9 +13,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,9 +44,15 @@ STEPS = {
     "together": (*PYTEST, "tests/kube_slurm", "--durations=3"),
     "sim": (*PYTEST, "-s", "tests/sim", "--durations=5"),
 }
+LANES = (
+    ("slurm", "machine", "site", "chaos", "together"),
+    ("package", "spank", "cluster", "images", "kube", "sim"),
+)
+"""What runs beside each other when all is run: the first waits most of its time, for Slurm; the second thinks."""
 SPLIT = {"slurm", "site"}
 """Steps that are run for each release of Slurm beside the other: they wait most of their time."""
 Builds = dict[str, "subprocess.Popen[str]"]
+_AWAITING = threading.Lock()
 DEBIAN_PACKAGES = ("iproute2", "mount", "util-linux")
 ENGINE_PACKAGES = ("conmon", "runc", "openssh-client")
 
@@ -60,20 +68,64 @@ class Result:
 
 
 def check(names: Sequence[str]) -> None:
-    """Run the steps in their order, print the table, and raise when one has failed."""
-    results = []
+    """Run the steps, print the table, and raise when one has failed."""
+    lanes = [[name for name in names if name in lane] for lane in LANES]
+    alone = [name for name in names if name not in {*LANES[0], *LANES[1]}]
     with builds_for(names) as builds:
-        for name in names:
-            await_builds(builds.get(name, {}))
-            results.append(perform(name))
-            if results[-1].code:
-                break
+        results = one_by_one(alone if all(lanes) else names, builds)
+        if all(lanes) and not failed(results):
+            results += side_by_side(lanes, builds)
     print_table(results)
-    if results[-1].code:
-        raise ToolError(f"{results[-1].name} failed; what it said is above. Once mended: make test")
+    if names_failed := failed(results):
+        raise ToolError(f"{', '.join(names_failed)} failed; what it said is above. Once mended: make test")
     for result in results:
         if STEPS[result.name][:3] == PYTEST:
             print(result.last_line)
+
+
+def failed(results: Sequence[Result]) -> list[str]:
+    """Those that did not go well."""
+    return [result.name for result in results if result.code]
+
+
+def one_by_one(names: Sequence[str], builds: Mapping[str, Builds]) -> list[Result]:
+    """Run steps in their order, up to the first that fails."""
+    results = []
+    for name in names:
+        await_builds(builds.get(name, {}))
+        results.append(perform(name))
+        if results[-1].code:
+            break
+    return results
+
+
+def side_by_side(lanes: Sequence[Sequence[str]], builds: Mapping[str, Builds]) -> list[Result]:
+    """Run several rows of steps at the same time; what a step said is printed when it is over."""
+    begun, results, telling = time.monotonic(), list[Result](), threading.Lock()
+
+    def lane(names: Sequence[str]) -> None:
+        for name in names:
+            if failed(results):
+                return
+            with tempfile.TemporaryFile() as said:
+                try:
+                    await_builds(builds.get(name, {}))
+                    result = perform(name, said.fileno())
+                except ToolError as problem:
+                    os.write(said.fileno(), f"{problem}\n".encode())
+                    result = Result(name, 1, 0.0, str(problem))
+                with telling:
+                    results.append(result)
+                    print(f"\n== {name}, {time.monotonic() - begun:.0f} s after the lanes began", flush=True)
+                    said.seek(0)
+                    pass_on(os.dup(said.fileno()))
+
+    threads = [threading.Thread(target=lane, args=(names,)) for names in lanes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
 
 
 @contextmanager
@@ -81,8 +133,7 @@ def builds_for(names: Sequence[str]) -> Iterator[dict[str, Builds]]:
     """Start building what later steps need, aside; whatever happens, nothing is left running."""
     builds: dict[str, Builds] = {}
     if {"kube", "together"} & {*names}:  # the longest first: minutes on empty caches
-        first = "kube" if "kube" in names else "together"
-        builds[first] = {"Kubernetes' control plane": start_build("tools/kube", "build")}
+        builds["kube"] = builds["together"] = {"Kubernetes' control plane": start_build("tools/kube", "build")}
     if "slurm" in names:
         builds["slurm"] = root_filesystems()
     if {"machine", "site", "chaos", "together"} & {*names}:
@@ -117,18 +168,20 @@ def start_build(program: str, *words: str) -> "subprocess.Popen[str]":
 
 
 def await_builds(builds: Builds) -> None:
-    """Wait for what a step needs, which usually is there by now."""
-    if builds:
-        print("\n== what the next step needs", flush=True)
-    for name, build in builds.items():
-        with step(name):
-            said, _ = build.communicate()
-            if build.returncode:
-                raise ToolError(f"{name} could not be built:\n{said}")
+    """Wait for what a step needs, which usually is there by now; others may need it, too."""
+    with _AWAITING:
+        if builds:
+            print("\n== what the next step needs", flush=True)
+        while builds:
+            name, build = builds.popitem()
+            with step(name):
+                said, _ = build.communicate()
+                if build.returncode:
+                    raise ToolError(f"{name} could not be built:\n{said}")
 
 
-def perform(name: str) -> Result:
-    """Run one step and pass its output on as it comes; what runs beside it is told after it."""
+def perform(name: str, output: int | None = None) -> Result:
+    """Run one step; without an output, what it says is passed on as it comes. What runs beside it is told after it."""
     words, *beside = commands(name)
     print(f"\n== {name}: {' '.join(words)}", flush=True)
     started = time.monotonic()
@@ -140,14 +193,22 @@ def perform(name: str) -> Result:
         reading, writing = os.pipe()
         running = start(words, writing)
         os.close(writing)
-        last_lines = [pass_on(reading)]
+        last_lines = [pass_on(reading, output)]
         codes = [running.wait()]
         for command, other, file in zip(beside, others, files, strict=True):
             codes.append(other.wait())
-            print(f"\n== {name}, beside it: {' '.join(command)}", flush=True)
+            pass_on(_line(f"\n== {name}, beside it: {' '.join(command)}\n"), output)
             file.seek(0)
-            last_lines.append(pass_on(os.dup(file.fileno())))
+            last_lines.append(pass_on(os.dup(file.fileno()), output))
     return Result(name, next(filter(None, codes), 0), time.monotonic() - started, "\n".join(last_lines))
+
+
+def _line(text: str) -> int:
+    """Something to be read, as from a program."""
+    reading, writing = os.pipe()
+    os.write(writing, text.encode())
+    os.close(writing)
+    return reading
 
 
 def commands(name: str) -> list[tuple[str, ...]]:
@@ -170,13 +231,16 @@ def start(words: Sequence[str], output: int) -> "subprocess.Popen[bytes]":
     )
 
 
-def pass_on(reading: int) -> str:
+def pass_on(reading: int, output: int | None = None) -> str:
     """Print what comes through a pipe without waiting for whole lines, and return its last line."""
     end = b""
-    with os.fdopen(reading, "rb", buffering=0) as output:
-        while chunk := output.read(65536):
-            sys.stdout.buffer.write(chunk)
-            sys.stdout.flush()
+    with os.fdopen(reading, "rb", buffering=0) as said:
+        while chunk := said.read(65536):
+            if output is None:
+                sys.stdout.buffer.write(chunk)
+                sys.stdout.flush()
+            else:
+                os.write(output, chunk)
             end = (end + chunk)[-4096:]
     return end.decode(errors="replace").rstrip().rpartition("\n")[2]
 
@@ -186,7 +250,9 @@ def print_table(results: Sequence[Result]) -> None:
     print()
     for result in results:
         print(f"  {result.name:<10}{result.seconds:7.1f} s  {'failed' if result.code else 'ok'}")
-    print(f"  {'together':<10}{sum(result.seconds for result in results):7.1f} s\n", flush=True)
+    print(
+        f"  {'in all':<10}{sum(result.seconds for result in results):7.1f} s, some of it at the same time\n", flush=True
+    )
 
 
 def main() -> None:
