@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.walls.policy import HEAD, LARGEST, Image, Mount, Policy, PolicyError, Range, UserClass
 
-_PATH = re.compile(r"/|(/(?!\.{1,2}(/|$))[A-Za-z0-9._@+-]+)+")
+_PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._@+-]+)+")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -29,6 +29,23 @@ def path(text: str) -> str:
     return text
 
 
+def _workdir(text: str) -> str:
+    return "/" if text == "/" else path(text)
+
+
+def _device(text: str) -> str:
+    if not path(text).startswith("/dev/"):
+        raise PolicyError(f'"{text}" is not below /dev')
+    return text
+
+
+def _some(text: str) -> int:
+    """A size that is not 0, which would mean without end."""
+    if (bytes_ := size(text)) == 0:
+        raise PolicyError("0 would mean as much as there is")
+    return bytes_
+
+
 def size(text: str) -> int:
     """Bytes."""
     found = _SIZE.fullmatch(text)
@@ -45,8 +62,8 @@ def number(text: str) -> int:
 
 
 def _identity(text: str) -> int:
-    if (found := number(text)) > _LARGEST_ID:
-        raise PolicyError(f'"{text}" is no uid or gid')
+    if not 0 < (found := number(text)) <= _LARGEST_ID:
+        raise PolicyError(f'"{text}" is no group that somebody can be given')
     return found
 
 
@@ -69,9 +86,13 @@ def _one_of(*choices: str) -> Callable[[str], str]:
 
 
 def _mount(source: str, target: str, how: str) -> Mount:
-    if path(target) == "/":
-        raise PolicyError("nothing can be shown at /, which is the image's, or the shared root's")
+    if f"{path(target)}/".startswith(("/proc/", "/sys/", "/dev/")):
+        raise PolicyError("nothing can be shown in /proc, /sys or /dev, which are the kernel's")
     return Mount(path(source), target, _one_of("ro", "rw")(how) == "rw")
+
+
+def _limit(what: str, most: str) -> tuple[str, int]:
+    return _one_of(*LIMITS)(what), size(most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +102,8 @@ class _Word:
     take: Callable[..., Any]
     values: int = 1
     many: bool = False
+    alike: Callable[[Any], object] | None = None
+    """What no two of many may have in common."""
 
 
 _WORDS = {
@@ -92,14 +115,14 @@ _WORDS = {
         2,
         many=True,
     ),
-    "mount": _Word("mounts", (_TENANT, _USER), _mount, 3, many=True),
+    "mount": _Word("mounts", (_TENANT, _USER), _mount, 3, many=True, alike=lambda one: one.target),
     "output": _Word("output", (_TENANT,), path),
-    "workdir": _Word("workdir", (_TENANT,), path),
-    "tmp": _Word("tmp", (_TENANT,), size),
-    "shm": _Word("shm", (_TENANT,), size),
+    "workdir": _Word("workdir", (_TENANT,), _workdir),
+    "tmp": _Word("tmp", (_TENANT,), _some),
+    "shm": _Word("shm", (_TENANT,), _some),
     "net": _Word("net", (_TENANT,), _one_of("private", "host")),
-    "device": _Word("devices", (_TENANT, _USER), path, many=True),
-    "limit": _Word("limits", (_TENANT,), lambda what, most: (_one_of(*LIMITS)(what), number(most)), 2, many=True),
+    "device": _Word("devices", (_TENANT, _USER), _device, many=True),
+    "limit": _Word("limits", (_TENANT,), _limit, 2, many=True, alike=lambda one: one[0]),
     "environment": _Word("environment", (_TENANT,), _matching(_VARIABLE, "name of a variable"), many=True),
     "group": _Word("groups", (_TENANT,), _identity, many=True),
     "root": _Word("root", (_USER,), path),
@@ -107,7 +130,7 @@ _WORDS = {
     "devices": _Word("device_set", (_USER,), _one_of("node", "minimal")),
     "containers": _Word("containers", (_USER,), lambda text: _one_of("yes", "no")(text) == "yes"),
 }
-_NEEDED = {_TENANT: ("tenant", "image", "output"), _USER: (), _ADMIN: ()}
+_NEEDED = {_TENANT: ("tenant", "image", "output"), _USER: ("root",), _ADMIN: ()}
 
 
 def read(text: str) -> Policy:
@@ -132,7 +155,7 @@ def read(text: str) -> Policy:
 
 
 def read_ranges(text: str) -> tuple[Range, ...]:
-    """The file `ranges`; ranges that overlap are refused."""
+    """The file `ranges`; they stand in order, and none overlaps another."""
     found: list[Range] = []
     for number_, words in _lines(text):
         bounds = _RANGE.fullmatch(words[1]) if len(words) == 3 and words[0] == "range" else None
@@ -141,8 +164,8 @@ def read_ranges(text: str) -> tuple[Range, ...]:
         first, last = int(bounds[1]), int(bounds[2])
         if first > last or last > _LARGEST_ID:
             raise PolicyError(f"line {number_}: {words[1]} is no range of uids")
-        if any(one.first <= last and first <= one.last for one in found):
-            raise PolicyError(f"line {number_}: {words[1]} overlaps another range")
+        if found and first <= found[-1].last:
+            raise PolicyError(f"line {number_}: {words[1]} begins before the range above it ends")
         found.append(Range(first, last, UserClass(words[2])))
     return tuple(found)
 
@@ -154,7 +177,10 @@ def _take(said: dict[str, Any], word: _Word, values: list[str], user_class: User
         raise PolicyError(f"{word.values} values belong to it, and there are {len(values)}")
     value = word.take(*values)
     if word.many:
-        said[word.field] = (*said.get(word.field, ()), value)
+        before = said.get(word.field, ())
+        if word.alike and word.alike(value) in map(word.alike, before):
+            raise PolicyError("said twice of the same")
+        said[word.field] = (*before, value)
     elif word.field in said:
         raise PolicyError("said twice")
     else:

@@ -27,20 +27,26 @@ class Shelf:
         self.directory = directory
 
     def prepare(self) -> None:
-        """Make the directory, if it is not there."""
+        """Make the directory, and a file of no ranges, if they are not there: without it nobody is let through."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self.text(RANGES) is None:
+            self._write(RANGES, written_ranges(()))
 
     def of(self, uid: int) -> tuple[str, Policy]:
         """The policy of a uid, and the file that says so; `PolicyError` where the plugin would refuse its steps."""
         name = f"uid-{uid}"
         if (text := self.text(name)) is not None:
             return name, _named(name, read, text)
+        if self.text(RANGES) is None:
+            raise PolicyError(f"there is no file {RANGES}, so nobody knows whether uid {uid} is a tenant's")
         expected = self.class_of(uid)
         if expected is UserClass.TENANT:
             raise PolicyError(f"uid {uid} is of a tenant's range and has no policy: `penstock walls set {uid} ...`")
         if (text := self.text(DEFAULT)) is None:
             raise PolicyError(f"uid {uid} has no policy, and there is no default")
         policy = _named(DEFAULT, read, text)
+        if policy.user_class is UserClass.TENANT:
+            raise PolicyError(f"{DEFAULT}: a tenant has a policy of its own")
         if expected is not None and policy.user_class is not expected:
             raise PolicyError(f"uid {uid} is of a range for class {expected}, and {DEFAULT} says {policy.user_class}")
         return DEFAULT, policy
@@ -68,10 +74,12 @@ class Shelf:
 
     def give(self, uid: int | None, policy: Policy) -> Path:
         """Give a uid a policy, or everybody else theirs; it counts from the next step on."""
+        self.prepare()
         return self._write(DEFAULT if uid is None else f"uid-{uid}", written(policy))
 
     def give_ranges(self, ranges: tuple[Range, ...]) -> Path:
         """Say which uids have a class before they have a file."""
+        self.prepare()
         return self._write(RANGES, written_ranges(ranges))
 
     def remove(self, uid: int) -> None:
@@ -114,7 +122,6 @@ class Shelf:
 
     def _write(self, name: str, text: str) -> Path:
         """Whole, or as it was: written beside, synced, and moved."""
-        self.prepare()
         handle, beside = tempfile.mkstemp(prefix=".", dir=self.directory)
         try:
             with os.fdopen(handle, "w") as file:

@@ -47,7 +47,11 @@ def test_what_is_written_is_read_again_as_it_was_meant(policy: Policy) -> None:
         ("root /a\u00a0b", "line 3: only printable ASCII"),
         ("mount /a /b", "3 values belong to it"),
         ("mount /a /b rx", '"rx" is none of ro, rw'),
-        ("mount /a / ro", "nothing can be shown at /"),
+        ("mount /a / ro", "is no path"),
+        ("mount /a /proc/x ro", "nothing can be shown in /proc"),
+        ("mount /a /sys ro", "nothing can be shown in /proc"),
+        ("mount /a /x ro\nmount /b /x rw", "line 4: mount: said twice of the same"),
+        ("device /etc/passwd", "is not below /dev"),
         ("containers maybe", "is none of yes, no"),
         ("root /a\nroot /a", "line 4: root: said twice"),
     ],
@@ -80,9 +84,9 @@ def test_a_file_that_breaks_off_is_refused_unless_it_ends_with_a_line(text: str,
             read(part)
 
 
-@pytest.mark.parametrize("size", ["-1", "1.5G", "01", "9223372036854775808", "9999999999G", "1T", "0x10", "G"])
+@pytest.mark.parametrize("size", ["-1", "0", "1.5G", "01", "9223372036854775808", "9999999999G", "1T", "0x10", "G"])
 def test_a_size_that_is_none_is_refused(size: str) -> None:
-    with pytest.raises(PolicyError, match="is no size"):
+    with pytest.raises(PolicyError, match=r"is no size|0 would mean"):
         read(TENANT.replace("tmp 2G", f"tmp {size}"))
 
 
@@ -93,7 +97,7 @@ def test_ranges() -> None:
 
 @pytest.mark.parametrize(
     "line", ["range 5-4 user", "range 1-2 nobody", "range 1 user", "range 1-2", "range 0-4294967295 user",
-             "range 10-20 user\nrange 20-30 tenant"],
+             "range 10-20 user\nrange 20-30 tenant", "range 10-20 user\nrange 1-5 tenant"],
 )  # fmt: skip
 def test_ranges_that_are_none_or_overlap_are_refused(line: str) -> None:
     with pytest.raises(PolicyError):

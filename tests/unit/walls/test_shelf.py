@@ -31,6 +31,9 @@ def test_a_uid_has_its_own_policy_or_that_of_everybody(shelf: Shelf) -> None:
 
 
 def test_without_a_policy_and_a_default_a_step_is_refused(shelf: Shelf) -> None:
+    with pytest.raises(PolicyError, match="there is no file ranges"):
+        shelf.of(1000)
+    shelf.prepare()
     with pytest.raises(PolicyError, match="uid 1000 has no policy, and there is no default"):
         shelf.of(1000)
 
@@ -53,7 +56,7 @@ def test_the_default_must_have_the_class_of_the_range(shelf: Shelf) -> None:
 
 def test_files_are_roots_alone_and_nothing_else_lies_there(shelf: Shelf) -> None:
     shelf.give(7, read(USER))
-    assert [path.name for path in shelf.directory.iterdir()] == ["uid-7"]
+    assert {path.name for path in shelf.directory.iterdir()} == {"ranges", "uid-7"}
     modes = [path.stat().st_mode & 0o777 for path in (shelf.directory, shelf.directory / "uid-7")]
     assert modes == [0o700, 0o600]
 
@@ -68,7 +71,7 @@ def test_what_cannot_be_moved_into_place_leaves_the_old_one(shelf: Shelf, monkey
     with pytest.raises(OSError, match="No space"):
         shelf.give(7, read(TENANT))
     assert shelf.of(7)[1] == read(USER)
-    assert [path.name for path in shelf.directory.iterdir()] == ["uid-7"]
+    assert {path.name for path in shelf.directory.iterdir()} == {"ranges", "uid-7"}
 
 
 def test_what_nodes_would_refuse_is_found(shelf: Shelf) -> None:
