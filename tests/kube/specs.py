@@ -39,6 +39,7 @@ BROKEN: dict[RuleName, Spec] = {
         "updateStrategy": {"scheduledUpdate": {"startTime": "2026-11-16T08:00:00Z", "duration": "59s"}}
     },
     ("NodeSet", "ssh.sssdConfRef.name"): {"ssh": {"enabled": True, "sssdConfRef": {"key": "sssd.conf"}}},
+    ("NodeSet", "walls"): {"walls": {}},
     ("NodeSet", "autoscale.minReplicas"): {"autoscale": {"minReplicas": 2}},
     ("RestApi", "controllerRef.name"): {"controllerRef": {"name": ""}},
     ("Token", "jwtKeyRef"): {"jwtKeyRef": None},

@@ -133,6 +133,32 @@ class Autoscale(Part, frozen=True):
     idle_seconds: Annotated[Count, documented("How long a worker idles before it goes.")] = 300
 
 
+class WallsConfigMap(Part, frozen=True):
+    """A ConfigMap with policies."""
+
+    name: Annotated[str, documented("Name of the ConfigMap, with the keys ranges, default and uid-NUMBER.")]
+
+
+class WallsClaim(Part, frozen=True):
+    """A claim with policies."""
+
+    claim_name: Annotated[str, documented("Name of the claim.")]
+
+
+class WallsDirectory(Part, frozen=True):
+    """A directory of the machine with policies."""
+
+    path: Annotated[str, documented("Where it is.", pattern=patterns.ABSOLUTE_PATH)]
+
+
+class Walls(Part, frozen=True):
+    """Who gets what on the workers, for Penstock's plugin to read; exactly one of the three."""
+
+    config_map: Annotated[WallsConfigMap | None, documented("For few users.")] = None
+    persistent_volume_claim: Annotated[WallsClaim | None, documented("For many.")] = None
+    host_path: Annotated[WallsDirectory | None, documented("Where somebody else keeps them on the machine.")] = None
+
+
 class NodeSetSpec(Part, frozen=True):
     """What a NodeSet should be."""
 
@@ -173,6 +199,7 @@ class NodeSetSpec(Part, frozen=True):
     )
     drain: Annotated[Drain, documented("Penstock: a bound on draining.")] = Drain()
     autoscale: Annotated[Autoscale, documented("Penstock: workers follow the queue.")] = Autoscale()
+    walls: Annotated[Walls | None, documented("Penstock: policies that say what tasks of whom get.")] = None
 
     @property
     def possible_replicas(self) -> int:

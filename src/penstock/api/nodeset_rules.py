@@ -70,6 +70,16 @@ RULES = [
         field=("ssh", "sssdConfRef", "name"),
     ),
     Rule(
+        at=("walls",),
+        cel="[has(self.configMap), has(self.persistentVolumeClaim), has(self.hostPath)].filter(x, x).size() == 1",
+        holds=lambda spec: (
+            spec.walls is None
+            or [spec.walls.config_map, spec.walls.persistent_volume_claim, spec.walls.host_path].count(None) == 2
+        ),
+        message="walls come from one place; give exactly one of configMap, persistentVolumeClaim, hostPath",
+        field=("walls",),
+    ),
+    Rule(
         at=("autoscale",),
         cel="!has(self.minReplicas) || !has(self.maxReplicas) || self.minReplicas <= self.maxReplicas",
         holds=lambda spec: spec.autoscale.min_replicas <= spec.autoscale.max_replicas,

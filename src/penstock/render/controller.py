@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.api.objects import Json
 from penstock.api.schema import encode
-from penstock.render import keyring, labels, names, pods, reconfigure, shared_root
+from penstock.render import keyring, labels, names, pods, reconfigure, shared_root, walls
 from penstock.render.contract import V25_11
 from penstock.render.files.cgroup_conf import cgroup_conf
 from penstock.render.files.gres_conf import gres_conf
@@ -49,7 +49,7 @@ def manifests(cluster: Cluster) -> list[Json]:
         return [_config(cluster)]
     with conf.about(f'Controller "{cluster.controller.metadata.name}"'):
         objects = [_internal_service(cluster), _service(cluster), _config(cluster), stateful_set(cluster)]
-    return objects + shared_root.claim(cluster) + _service_monitor(cluster)
+    return objects + shared_root.claim(cluster) + walls.manifests(cluster) + _service_monitor(cluster)
 
 
 def _config(cluster: Cluster) -> Json:

@@ -56,6 +56,11 @@ def shared_root(owner: Controller) -> str:
     return existing or f"{owner.metadata.name}-shared-root"
 
 
+def walls(owner: Controller) -> str:
+    """ConfigMap with the policies of workers that have none of their own."""
+    return f"{owner.metadata.name}-walls"
+
+
 def accounting(owner: Accounting) -> str:
     """StatefulSet, Service and Secret of an Accounting."""
     return f"{owner.metadata.name}-accounting"

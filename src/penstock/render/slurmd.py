@@ -6,7 +6,7 @@ import shlex
 
 from penstock.api.nodeset import NodeSet, Registration
 from penstock.api.objects import Json
-from penstock.render import last_words, names, patience, pods, shared_root
+from penstock.render import last_words, names, patience, pods, shared_root, walls
 from penstock.render.contract import V25_11, ImageContract, contract_of, version_of
 from penstock.render.files.cgroup_conf import is_unprivileged
 from penstock.render.inventory import Cluster
@@ -50,6 +50,7 @@ def container(cluster: Cluster, node_set: NodeSet, one: Seat) -> Json:
             *pods.log_mount(contract),
             *(ssh_mounts() if _runs_sshd(node_set, contract) else []),
             *shared_root.mounts(cluster),
+            *walls.mounts(cluster),
         ],
     }
     return pods.container(_APP, ours, spec.slurmd)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.api.nodeset import NodeSet, ScalingMode
 from penstock.api.objects import Json
-from penstock.render import keyring, labels, names, pods, shared_root, slurmd
+from penstock.render import keyring, labels, names, pods, shared_root, slurmd, walls
 from penstock.render.claims import claims, with_claims
 from penstock.render.contract import ImageContract
 from penstock.render.files.sshd_config import worker_sshd_config
@@ -121,4 +121,4 @@ def _volumes(cluster: Cluster, node_set: NodeSet, contract: ImageContract) -> li
         config = {"configMap": {"name": names.ssh_config(node_set)}}
         volumes.append(pods.projected(slurmd.SSH_CONFIG, [config], mode=0o600))
         volumes.append(pods.projected(slurmd.SSSD, [pods.from_secret(ssh.sssd_conf_ref, "sssd.conf")], mode=0o600))
-    return volumes + shared_root.volumes(cluster)
+    return volumes + shared_root.volumes(cluster) + walls.volumes(cluster, node_set)

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+DIRECTORY = "/etc/penstock/walls"
+"""Where nodes have them."""
 HEAD = "penstock-walls 1"
 """The first line of every file: a plugin that does not know the number refuses the file."""
 LARGEST = 65536

@@ -135,6 +135,13 @@ STATES: dict[tuple[str, str], Cases[Json]] = {
             {"ssh": {"enabled": True, "sssdConfRef": {"name": "", "key": "k"}}},
         ],
     ),
+    ("NodeSet", "walls"): Cases(
+        kept=[{}, {"walls": {"configMap": {"name": "w"}}}, {"walls": {"hostPath": {"path": "/w"}}}],
+        broken=[
+            {"walls": {}},
+            {"walls": {"configMap": {"name": "w"}, "persistentVolumeClaim": {"claimName": "w"}}},
+        ],
+    ),
     ("NodeSet", "autoscale.minReplicas"): Cases(
         kept=[{}, {"autoscale": {}}, {"autoscale": {"minReplicas": 4, "maxReplicas": 4}}],
         broken=[{"autoscale": {"minReplicas": 2}}, {"autoscale": {"minReplicas": 1, "maxReplicas": 0}}],

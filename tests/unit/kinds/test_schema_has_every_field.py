@@ -43,7 +43,7 @@ ALSO_REQUIRED = {
 
 OURS = re.compile(
     r"Controller\.spec\.(partitions|topology|sharedRoot)\b.*"
-    r"|NodeSet\.spec\.(drain|autoscale|registration)\b.*"
+    r"|NodeSet\.spec\.(drain|autoscale|registration|walls)\b.*"
     r"|\w+\.spec\.imageContract"
     r"|\w+\.spec\.controllerRef\.namespace"  # the seeds write it
     r"|\w+\.spec\.template\.spec\.hostname"  # for its pattern; the rest of the pod stays raw

@@ -27,6 +27,7 @@ WHAT_MAKES_WORKERS: list[dict[str, Any]] = [
     {"logfile": {"image": "busybox"}, "slurmd": {"image": "ghcr.io/slinkyproject/slurmd:26.05"}},
     {"ssh": {"enabled": True, "sssdConfRef": SSSD}},
     {"registration": "Static"},
+    {"walls": {"configMap": {"name": "w"}}},
     {"imageContract": "Slinky"},
 ]
 WHAT_DOES_NOT: list[dict[str, Any]] = [

@@ -110,7 +110,7 @@ def test_our_plugin_stands_before_what_people_load(text: str) -> None:
     files = configuration(
         cluster(sharedRoot={}, configFileRefs=[{"name": "own"}], config_maps={"own": {"plugstack.conf": text}})
     )
-    assert files["plugstack.conf"] == f"required /usr/lib/penstock/penstock.so\n{text.removesuffix(chr(10))}\n"
+    assert files["plugstack.conf"] == f"required penstock.so\n{text.removesuffix(chr(10))}\n"
 
 
 def database_file(password: bytes) -> str:

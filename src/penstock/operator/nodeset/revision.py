@@ -21,7 +21,7 @@ OURS = {labels.MANAGED_BY: "penstock"}
 
 PARTS = (
     "template", "ordinalPadding", "oversubscribeNode", "slurmd", "extraConf", "logfile", "ssh", "imageContract",
-    "registration",
+    "registration", "walls",
 )  # fmt: skip
 """Fields of a spec that make a revision."""
 
