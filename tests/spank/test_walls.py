@@ -1,0 +1,164 @@
+"""Class `tenant`: tasks see an image, their own data and themselves, and can do little to the kernel (GW-5, GW-8)."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.real_slurm.crashing import until
+
+from .walled import DIGEST, OTHER, TENANT, Walled, tenant
+
+
+def walled(node: Walled, script: str, *options: str) -> str:
+    """Run a tenant's script that succeeds."""
+    return node.say("srun", *options, "bash", "-c", script, uid=TENANT)
+
+
+@pytest.fixture
+def policy(node: Walled) -> Iterator[None]:
+    """Put the tenant's policy back when a test has changed it."""
+    yield
+    node.policy(f"uid/{TENANT}", tenant(TENANT))
+
+
+def test_a_tenant_sees_the_image_and_its_own_data(node: Walled) -> None:
+    """In a batch step: exactly the policy's mounts, and nothing of the node."""
+    code, said = node.batch(TENANT, "cat /data/own; ls -d /node-mark /srv/* /jail /etc/penstock /run/slurm/* 2>/dev/null")
+    assert said == f"of {TENANT}\n"
+    assert code == 2  # of ls, who found nothing
+
+
+def test_nothing_else_is_mounted(node: Walled) -> None:
+    """Read-only but for the tenant's own; nothing raises anybody, nowhere are devices but in /dev."""
+    mounts = {
+        place: set(options.split(","))
+        for place, options in (
+            line.split()[4:6] for line in walled(node, "cat /proc/self/mountinfo").splitlines()
+        )
+    }
+    assert set(mounts) == {"/", "/data", "/dev", "/dev/pts", "/dev/shm", "/proc", "/tmp"}
+    assert all("nosuid" in options for options in mounts.values())
+    assert {place for place, options in mounts.items() if "nodev" not in options} == {"/dev", "/dev/pts"}
+    assert {place for place, options in mounts.items() if "ro" in options} == {"/", "/dev"}
+
+
+def test_a_tenant_has_processes_of_its_own(node: Walled) -> None:
+    """/proc shows the tenant's own processes and nothing of the kernel's tables."""
+    pids = walled(node, "sleep 9 & echo /proc/[0-9]*; kill %1").split()
+    assert all(int(path.removeprefix("/proc/")) < 10 for path in pids)
+    assert "/proc/1" not in pids
+    assert walled(node, "ls /proc/kcore /proc/cmdline /proc/sys /proc/keys 2>/dev/null; true") == ""
+
+
+def test_tasks_of_a_step_share_their_room(node: Walled) -> None:
+    """Two tasks see each other, their memory and their files; another step sees nothing of it."""
+    script = 'touch /dev/shm/of-$SLURM_PROCID /tmp/of-$SLURM_PROCID; until [ -e /dev/shm/of-0 -a -e /dev/shm/of-1 ]; do :; done; ls /dev/shm /tmp'
+    assert walled(node, script, "-n2").split().count("of-1") == 4
+    assert walled(node, "ls -A /tmp /dev/shm").split() == ["/dev/shm:", "/tmp:"]
+
+
+def test_a_tenant_has_no_powers(node: Walled) -> None:
+    """No capability in any set, no way to gain one, a filter of system calls, no groups."""
+    status = dict(line.split(":\t", 1) for line in walled(node, "cat /proc/self/status").splitlines() if ":\t" in line)
+    assert {status[f"Cap{kind}"] for kind in ("Inh", "Prm", "Eff", "Bnd", "Amb")} == {"0" * 16}
+    assert (status["NoNewPrivs"], status["Seccomp"], status["Groups"].strip()) == ("1", "2", "")
+    assert status["Uid"].split() == [str(TENANT)] * 4
+    assert status["Umask"] == "0077"
+
+
+def test_a_tenants_groups_are_the_policys(node: Walled, policy: None) -> None:
+    """Slurm's own groups are not taken, the policy's are."""
+    node.policy(f"uid/{TENANT}", tenant(TENANT, "group 4242", "group 4243"))
+    assert walled(node, "id -G").split() == [str(TENANT), "4242", "4243"]
+
+
+CALL = "perl -e 'exit(syscall(%s) >= 0 ? 0 : 1)'"
+CALLS = {
+    "mount": "mount -t tmpfs none /tmp",
+    "unshare": "unshare -U true",
+    "namespaces by clone": CALL % "56, 0x10000000 | 17, 0, 0, 0, 0",
+    "clone3": CALL % "435, 0, 0",
+    "keys": CALL % "250, 0, -3, 0, 0, 0",
+    "packets": CALL % "41, 17, 3, 0",
+    "ptrace": CALL % "101, 0, 0, 0, 0",
+    "hostname": "hostname other",
+    "root's files": "touch /etc/new",
+    "devices": "mknod /tmp/disk b 254 0",
+    "typing into a terminal": CALL % "16, 0, 0x5412, 'x'",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_is_denied(node: Walled, call: str) -> None:
+    """What an attack on the kernel or on other people would need is not to be had."""
+    assert node.run("srun", "bash", "-c", f"{CALLS[call]} 2>/dev/null && echo done", uid=TENANT).stdout == ""
+
+
+def test_only_variables_on_the_list_go_through(node: Walled) -> None:
+    """Neither tokens nor ways to Slurm nor what changes programs (T6, T7, T18)."""
+    words = ["env", "LD_PRELOAD=x.so", "BASH_ENV=/tmp/x", "PYXIS_CONTAINER_WORKDIR=/usr", "SLURM_JWT=", "MY_KEY=x"]
+    said = node.run(*words, "srun", "env", uid=TENANT).stdout
+    names = {line.split("=", 1)[0] for line in said.splitlines()}
+    assert {"HOME", "PATH", "SLURM_JOB_ID", "SLURM_PROCID", "SLURM_NTASKS"} <= names
+    assert not {name for name in names if re.match(r"LD_|BASH|PYXIS|SPANK|SLURM_(SPANK|CONF|JWT|RLIMIT|SRUN)|.*KEY", name)}
+
+
+def test_a_tenant_cannot_reach_slurm(node: Walled) -> None:
+    """No socket, no configuration, no network (T12, T13, T23)."""
+    ended = node.run("srun", "bash", "-c", "sbatch --wrap true; squeue; srun true", uid=TENANT)
+    assert ended.returncode != 0
+    assert ended.stdout == ""
+    assert walled(node, "cat /proc/net/dev 2>/dev/null | tail -n +3 | cut -d: -f1 | tr -d ' '; cat /proc/self/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '").split() in (["lo"], ["lo", "lo"])
+
+
+def test_a_tenants_step_can_name_a_granted_image_only(node: Walled) -> None:
+    """By its digest (T5, T24)."""
+    assert walled(node, "pwd", f"--container-image={DIGEST}", "--container-workdir=/usr") == "/usr\n"
+    other = node.run("srun", "--container-image=/", "true", uid=TENANT)
+    assert "image / is not granted (W030)" in other.stderr
+
+
+@pytest.mark.parametrize("option", ["--container-mounts=/srv:/mnt", "--container-remap-root", "--container-writable"])
+def test_other_options_are_not_a_tenants_to_say(node: Walled, option: str) -> None:
+    """Mounts and powers come from the policy (T3, T21)."""
+    ended = node.run("srun", option, "true", uid=TENANT)
+    assert ended.returncode == 1
+    assert "(W020)" in ended.stderr
+
+
+OUTPUTS = {"another tenant's": f"/srv/{OTHER}/out/x", "the node's": "/tmp/x-%j", "a link": f"/srv/{TENANT}/out/link"}
+
+
+@pytest.mark.parametrize("case", OUTPUTS)
+def test_output_outside_of_the_tenants_directory_is_refused(node: Walled, case: str) -> None:
+    """Files are opened by Slurm on the node, so their place is looked at before the program begins (T17)."""
+    node.say("sh", "-c", f"chmod 777 /srv/{OTHER}/out; chmod 755 /srv/{OTHER}; ln -sfn /tmp/led-away /srv/{TENANT}/out/link")
+    mark = f"/srv/{TENANT}/data/ran-{case[0]}"
+    given = f"#!/bin/bash\ntouch /data/ran-{case[0]}\n"
+    ended = node.run("sbatch", "-W", "-o", OUTPUTS[case], uid=TENANT, given=given)
+    assert ended.returncode == 1
+    assert "(W032)" in node.log()
+    assert node.run("ls", mark).returncode != 0
+
+
+def test_limits_are_the_policys(node: Walled, policy: None) -> None:
+    """Hard and soft, whatever the submitting shell had."""
+    node.policy(f"uid/{TENANT}", tenant(TENANT, "limit nofile 64", "limit nproc 30", "tmp 1M", "shm 2M"))
+    assert walled(node, "ulimit -Hn; ulimit -Sn; ulimit -Hu").split() == ["64", "64", "30"]
+    assert walled(node, "df --output=size /tmp /dev/shm | tail -n +2").split() == ["1024", "2048"]
+
+
+def test_nothing_is_left_of_a_step(node: Walled) -> None:
+    """What a task leaves behind ends with the step; neither processes nor mounts stay (T28)."""
+    before = node.run("cat", "/proc/mounts").stdout
+    node.batch(TENANT, "setsid sleep 4711 & disown; sleep 0.1")
+    walled(node, "setsid sleep 4711 & sleep 0.1")
+    until(lambda: not node.run("pgrep", "-f", "sleep 4711|penstock-keeper|slurmstepd").stdout, "an empty node")
+    assert node.run("pgrep", "penstock-keeper").stdout == ""
+    assert node.run("cat", "/proc/mounts").stdout == before
+
+
+def test_no_descriptor_of_the_node_is_open(node: Walled) -> None:
+    """0, 1 and 2, and the one by which this is seen."""
+    assert walled(node, "ls /proc/self/fd | wc -l") == "4\n"

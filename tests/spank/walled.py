@@ -1,0 +1,134 @@
+"""A real Slurm node with the plugin: a shared root, an image, two tenants' directories, and people of every class."""
+
+import base64
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.real_slurm.crashing import until
+from tests.real_slurm.guarded import child
+from tests.real_slurm.mini_cluster import CONF, MiniCluster, file, mini_cluster
+
+PATIENCE = 20.0
+ADMIN, USER, TENANT, OTHER = 1001, 2001, 100001, 100002
+STRANGER, UNWRITTEN = 5000, 100009
+"""Nobody's uid, and a tenant's that has no policy."""
+ENTER = ("--mount", "--net", "--uts", "--ipc", "--pid")
+SHARED = "/jail"
+IMAGE = "/images/base"
+DIGEST = "sha256:" + "a" * 64
+WALLS = "/etc/penstock/walls"
+POLICIES = {
+    "ranges": "penstock-walls 1\nrange 1000-1999 admin\nrange 2000-2999 user\nrange 100000-199999 tenant\n",
+    f"uid/{ADMIN}": "penstock-walls 1\nclass admin\n",
+    f"uid/{USER}": f"penstock-walls 1\nclass user\nroot {SHARED}\n",
+}
+
+
+def tenant(uid: int, *more: str) -> str:
+    """Write a tenant's policy."""
+    home = f"/srv/{uid}"
+    lines = [f"tenant t-{uid}", f"image {DIGEST} {IMAGE}", f"mount {home}/data /data rw", f"output {home}/out"]
+    return "\n".join(["penstock-walls 1", "class tenant", *lines, *more, ""])
+
+
+@dataclass(frozen=True, slots=True)
+class Walled:
+    """A running node, w1, whose people are uids."""
+
+    mini: MiniCluster
+    machine: int
+
+    def run(self, *command: str, uid: int = 0, given: str = "") -> "subprocess.CompletedProcess[str]":
+        """Run a command on the node, outside of any job."""
+        root = str(self.mini.place / "workplace/root")
+        somebody = ["chroot", f"--userspec={uid}:{uid}", "--groups=", root]
+        words = ["nsenter", "--target", str(self.machine), *ENTER, *somebody, "env", "-C", "/tmp", *command]
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "SECRET_KEY": "not for everybody"}
+        return subprocess.run(
+            words, input=given, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+
+    def say(self, *command: str, uid: int = 0, given: str = "") -> str:
+        """Run a command that succeeds, and return what it says."""
+        ended = self.run(*command, uid=uid, given=given)
+        assert ended.returncode == 0, f"{command}: {ended.returncode}\n{ended.stdout}{ended.stderr}\n{self.log()[-3000:]}"
+        return ended.stdout
+
+    def batch(self, uid: int, script: str, *options: str) -> tuple[int, str]:
+        """Run a batch script to its end: what it exited with, and what it wrote."""
+        path = f"{self.place(uid)}/{os.urandom(4).hex()}.out"
+        ended = self.run("sbatch", "-W", "-o", path, *options, uid=uid, given=f"#!/bin/bash\n{script}\n")
+        return ended.returncode, self.read(path)
+
+    def place(self, uid: int) -> str:
+        """Where somebody's output may lie."""
+        return f"/srv/{uid}/out" if uid in (TENANT, OTHER) else "/tmp"
+
+    def read(self, path: str) -> str:
+        """Read a file of the node."""
+        return self.run("cat", path).stdout
+
+    def write(self, path: str, text: str, mode: str = "0600") -> None:
+        """Write a file of the node, as root."""
+        self.say("sh", "-c", 'umask 077; cat >"$1" && chmod "$2" "$1"', "write", path, mode, given=text)
+
+    def policy(self, name: str, text: str) -> None:
+        """Change a policy; it counts from the next step on."""
+        self.write(f"{WALLS}/{name}", text)
+
+    def log(self) -> str:
+        """What slurmd and its slurmstepd have said."""
+        return (self.mini.logs / "w1.log").read_text(errors="replace")
+
+
+@contextmanager
+def walled_node(root: Path, plugin: Path, *, conf: str = "") -> Iterator[Walled]:
+    """Run a node with the plugin until the end of the block."""
+    with mini_cluster(root, nodes=1, adapt=lambda wanted: furnished(wanted, root, plugin, conf)) as mini:
+        node = Walled(mini, child(mini.unshare))
+        arrange(node, root)
+        until(lambda: node.run("sinfo", "-h", "-o", "%T").stdout == "idle\n", "an idle node")
+        yield node
+
+
+def furnished(wanted: dict[str, Any], root: Path, plugin: Path, conf: str) -> dict[str, Any]:
+    """Add the plugin, its policies, and an image, which is the node's own root as it was built."""
+    texts = {
+        "/etc/slurm/slurm.conf": (CONF.replace("jobacct_gather/none", "jobacct_gather/linux") + conf, 0o644),
+        "/etc/slurm/plugstack.conf": ("required /usr/lib/penstock.so\n", 0o644),
+        "/etc/passwd": ((root / "etc/passwd").read_text() + people("u{0}:x:{0}:{0}::/tmp:/bin/bash"), 0o644),
+        "/etc/group": ((root / "etc/group").read_text() + people("u{0}:x:{0}:"), 0o644),
+        **{f"{WALLS}/{name}": (text, 0o600) for name, text in POLICIES.items()},
+        **{f"{WALLS}/uid/{uid}": (tenant(uid), 0o600) for uid in (TENANT, OTHER)},
+    }
+    files = {path: file(text.encode(), mode=mode) | {"owner": "root"} for path, (text, mode) in texts.items()}
+    library = {"content": base64.b64encode(plugin.read_bytes()).decode(), "mode": 0o755, "owner": "root"}
+    return {
+        **wanted,
+        "binds": wanted["binds"] | {IMAGE: str(root)},
+        "directories": wanted["directories"] | {SHARED: "root", "/images": "root"},
+        "files": wanted["files"] | files | {"/usr/lib/penstock.so": library},
+    }
+
+
+def people(line: str) -> str:
+    """Write the lines of everybody into a file of users or groups."""
+    return "".join(f"{line.format(uid)}\n" for uid in (ADMIN, USER, TENANT, OTHER, STRANGER, UNWRITTEN))
+
+
+def arrange(node: Walled, root: Path) -> None:
+    """Make the shared root, and the directories of two tenants."""
+    inside = node.mini.place / "workplace"
+    layers = f"lowerdir={root},upperdir={inside}/jail,workdir={inside}/jail-work"
+    script = f"mkdir {inside}/jail {inside}/jail-work && mount -t overlay jail -o {layers} {inside}/root{SHARED}"
+    outside = ["nsenter", "--target", str(node.machine), *ENTER, "sh", "-c", script]
+    subprocess.run(outside, check=True, capture_output=True)
+    node.say("sh", "-c", f"touch /node-mark {SHARED}/jail-mark; mkdir -m 0755 /srv; chmod 1777 /tmp {SHARED}/tmp")
+    for uid in (TENANT, OTHER):
+        node.say("sh", "-c", f"mkdir -p /srv/{uid}/data /srv/{uid}/out; chown {uid}:{uid} /srv/{uid}/*; chmod 700 /srv/{uid}/*")
+        node.say("sh", "-c", f"echo 'of {uid}' >/srv/{uid}/data/own; chmod 711 /srv/{uid}")
