@@ -6,7 +6,7 @@ COMPILE = .venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-v
 	--generate-hashes --no-annotate --custom-compile-command 'make lock'
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test install lint types unit site chaos sim bench lock crds golden clean python runtime dev
+.PHONY: help up down test install lint types unit site chaos sim fuzz bench lock crds golden clean python runtime dev
 
 help: ## list these verbs
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -39,6 +39,9 @@ chaos: dev ## fifty kill -9 on a real cluster under a stream of jobs, minutes
 
 sim: dev ## N simulated schedules of people and bad weather, from seed SEED on
 	@.venv/bin/python -m tests.sim --count $(or $(N),20000) --first $(or $(SEED),0)
+
+fuzz: dev ## feed the plugin's parsers with nonsense, MINUTES long together
+	@.venv/bin/python tools/spank.py fuzz --minutes $(or $(MINUTES),10)
 
 bench: dev ## how fast: rendering, start of the command
 	@.venv/bin/python bench/bench.py

@@ -47,6 +47,11 @@ struct policy {
 	size_t group_count;
 };
 
+/* CLASS_NONE when no class has that name. */
+enum user_class class_named(const char *name);
+
+const char *class_name(enum user_class class);
+
 /* Reads the text of one file. On refusal the policy is empty, and `why` names the line. */
 int policy_read(const char *text, size_t length, struct policy *policy, struct refusal *why);
 

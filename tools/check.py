@@ -32,6 +32,7 @@ STEPS = {
     "package": (*PYTEST, "tests/package"),
     "cluster": (*PYTEST, "tests/cluster", "tests/kube_client", "tests/simulation", "--durations=3"),
     "slurm": (*PYTEST, "tests/real_slurm", "tests/played", "--durations=3"),
+    "spank": (*PYTEST, "tests/spank", "--durations=3"),
     "images": (*PYTEST, "tests/images", "--durations=3"),
     "machine": (*PYTEST, "tests/engine", "tests/chaos", "--durations=5", "--ignore=tests/chaos/test_chaos.py"),
     "site": (*PYTEST, "tests/machine", "--durations=5"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import socket
@@ -15,13 +16,14 @@ import pytest
 from penstock.images import packages
 from penstock.images.library import Image, Library
 from penstock.images.recipe import book
+from penstock.images.sbom import spdx
 from penstock.render.contract import PENSTOCK
 
 from .conftest import Images
 from .room import Room
 
 SLURM_OF = {"forky": "26.05", "trixie": "24.11"}
-ROLES = list(book().recipes)
+ROLES = book().roles
 
 
 def test_images_have_the_names_that_pods_use(images: Images, suite: str, library: Library) -> None:
@@ -81,6 +83,20 @@ def test_an_image_knows_its_packages(role: str, images: Images) -> None:
     assert packages.parse_status((image.rootfs / packages.STATUS).read_text()) == list(image.packages)
     assert set(book().recipe(role).packages) <= {package.name for package in image.packages}
     assert "systemd" not in {package.name for package in image.packages}
+
+
+@pytest.mark.parametrize("role", ["worker", "login"])
+def test_slurms_plugin_of_ours_lies_beside_its_own_and_can_be_loaded(role: str, images: Images, tmp_path: Path) -> None:
+    """What was compiled here is told like what came in packages: by its path, its bytes and its sources."""
+    (program,) = images[role].programs
+    assert hashlib.sha256((images[role].rootfs / program.path).read_bytes()).hexdigest() == program.digest[7:]
+    bill = {entry["name"]: entry for entry in spdx(images[role])["packages"]}["penstock.so"]
+    assert bill["checksums"] == [{"algorithm": "SHA256", "checksumValue": program.digest[7:]}]
+    assert program.sources in bill["sourceInfo"]
+    load = f"import ctypes, os; ctypes.CDLL('/{program.path}', os.RTLD_LAZY)"
+    Room(images[role], tmp_path).run("/usr/bin/python3", "-c", load)
+    asked = Room(images[role], tmp_path).run("/bin/sh", "-c", "find / -xdev -name auth_slurm.so")
+    assert asked.strip() == f"/{Path(program.path).with_name('auth_slurm.so')}"
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from penstock.images.recipe import book
+
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = {"Accounting", "Controller", "LoginSet", "NodeSet", "RestApi", "Token"}
 
@@ -55,6 +57,16 @@ def test_the_recipes_of_the_images_travel_in_the_wheel(wheel: Path) -> None:
     assert at_home <= set(packed.namelist())
     suites = tomllib.loads(packed.read("penstock/images/recipes/suites.toml").decode())
     assert suites["default"] in suites["suites"]
+
+
+def test_the_plugins_sources_travel_in_the_wheel(wheel: Path, penstock: Path, tmp_path: Path) -> None:
+    """The worker's recipe names them; its tests stay at home."""
+    at_home = {
+        f"penstock/images/spank/{path.name}" for path in (ROOT / "spank").glob("*.[chm]*") if path.suffix != ".md"
+    }
+    assert {name for name in zipfile.ZipFile(wheel).namelist() if "/spank/" in name} == at_home
+    look = "from penstock.images.recipe import book; print(book().recipe('worker').digest)"
+    assert run(penstock.with_name("python"), "-c", look, cwd=tmp_path).strip() == book().recipe("worker").digest
 
 
 def test_the_installed_command_finds_its_recipes(penstock: Path, tmp_path: Path) -> None:

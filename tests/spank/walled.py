@@ -17,6 +17,8 @@ PATIENCE = 20.0
 ADMIN, USER, TENANT, OTHER = 1001, 2001, 100001, 100002
 STRANGER, UNWRITTEN = 5000, 100009
 """Nobody's uid, and a tenant's that has no policy."""
+LOG = "/var/log/slurmd.log"
+LOGGING = f"SlurmdLogFile={LOG}\n"  # slurmstepd has nowhere else to say what is not for the user
 ENTER = ("--mount", "--net", "--uts", "--ipc", "--pid")
 SHARED = "/jail"
 IMAGE = "/images/base"
@@ -83,7 +85,7 @@ class Walled:
 
     def log(self) -> str:
         """What slurmd and its slurmstepd have said."""
-        return (self.mini.logs / "w1.log").read_text(errors="replace")
+        return self.read(LOG)
 
 
 @contextmanager
@@ -99,7 +101,7 @@ def walled_node(root: Path, plugin: Path, *, conf: str = "") -> Iterator[Walled]
 def furnished(wanted: dict[str, Any], root: Path, plugin: Path, conf: str) -> dict[str, Any]:
     """Add the plugin, its policies, and an image, which is the node's own root as it was built."""
     texts = {
-        "/etc/slurm/slurm.conf": (CONF.replace("jobacct_gather/none", "jobacct_gather/linux") + conf, 0o644),
+        "/etc/slurm/slurm.conf": (CONF.replace("jobacct_gather/none", "jobacct_gather/linux") + LOGGING + conf, 0o644),
         "/etc/slurm/plugstack.conf": ("required /usr/lib/penstock.so\n", 0o644),
         "/etc/passwd": ((root / "etc/passwd").read_text() + people("u{0}:x:{0}:{0}::/tmp:/bin/bash"), 0o644),
         "/etc/group": ((root / "etc/group").read_text() + people("u{0}:x:{0}:"), 0o644),

@@ -213,7 +213,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
     known = book()
-    roles = ", ".join(known.recipes)
+    roles = ", ".join(known.roles)
     parser.add_argument("roles", nargs="*", metavar="ROLE", help=f"{roles} (default: all)")
     parser.add_argument("--suite", default="", help=f"{', '.join(known.suites)} (default: {known.default_suite})")
     parser.add_argument("--packages", metavar="FILE", help="build exactly these versions (lines of name=version)")

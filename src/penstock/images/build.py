@@ -2,7 +2,7 @@
 
 library.by_key(...)            there already? nothing is done, not even asking the archive
 apt.update, apt.fetch          else what has to be downloaded is, for all images
-tree.copy, extract, finish     aside, on the same file system
+tree.copy, extract, finish     aside, on the same file system; between them what is compiled here, by a tool's image
 sync, rename                   a killed build leaves nothing that has a name
 """
 
@@ -12,16 +12,16 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from penstock.images import packages, shelf, tree
+from penstock.images import packages, plugin, shelf, tree
 from penstock.images.apt import Apt
 from penstock.images.errors import BuildFailed, MissingMeans
 from penstock.images.library import REPOSITORY, Image, Library
 from penstock.images.recipe import Book, Recipe, book
-from penstock.images.shelf import Record
+from penstock.images.shelf import Program, Record
 
 _UNUSED_DAYS = 14  # after these a superseded image goes
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -39,6 +39,7 @@ _MEANS = {  # programs, and the packages that they come in
 # What decides about a tree beside its recipe. A comment changed here costs a build of 20 s, a forgotten number an
 # image that is not what its recipe says.
 _BUILDER = ("deb.py", "packages.py", "tree.py")
+_COMPILING = "plugin.py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +65,18 @@ def build(
     refresh: bool = False,
     recipes: Book | None = None,
 ) -> list[Image]:
-    """Build the images of these roles (all, if none is named) that are not there yet; return them all."""
+    """Build the images of these roles (all that pods run, if none is named) that are not there yet; return them all."""
     known = recipes or book()
     suite = suite or known.default_suite
     known.suite(suite)
-    wanted = [known.recipe(role) for role in (roles or known.recipes)]
-    job = _Job(library, known, suite, pins or {}, progress)
-    if refresh or not all(job.found(recipe) for recipe in wanted):
+    wanted = [_Order(recipe=known.recipe(role), suite=suite, pins=pins or {}) for role in (roles or known.roles)]
+    job = _Job(library, known, suite, progress)
+    if refresh or not all(job.found(order) for order in wanted):
         require_means()
         library.directory.mkdir(parents=True, exist_ok=True)
         with shelf.alone(library.directory):
             job.make(wanted, refresh=refresh)
-    images = [job.must_find(recipe) for recipe in wanted]
+    images = [job.must_find(order) for order in wanted]
     for image in images:
         library.prefer(image)
     return images
@@ -95,48 +96,84 @@ def require_means() -> None:
 def content_key(recipe: Recipe, suite: str, pins: Mapping[str, str]) -> str:
     """Name what a build makes, beside the archive's content of that day."""
     digest = hashlib.sha256(f"{recipe.role}\0{recipe.digest}\0{suite}\0".encode())
-    for module in _BUILDER:
+    compiles = any(link.says.plugins for link in recipe.chain)
+    for module in (*_BUILDER, *([_COMPILING] if compiles else [])):
         digest.update(Path(__file__).with_name(module).read_bytes())
     digest.update(packages.preferences(dict(sorted(pins.items()))).encode())
     return digest.hexdigest()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """An image that is asked for. A list of packages speaks of what is in it, not of the tools that it is made by."""
+
+    recipe: Recipe
+    suite: str
+    pins: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        return content_key(self.recipe, self.suite, self.pins)
+
+    @property
+    def base(self) -> _Order | None:
+        return replace(self, recipe=self.recipe.base) if self.recipe.base else None
+
+    @property
+    def tools(self) -> dict[str, _Order]:
+        return {role: replace(self, recipe=tool, pins={}) for role, tool in self.recipe.tools.items()}
+
+    @property
+    def steps(self) -> int:
+        """How many its building has."""
+        return 3 + len(self.recipe.says.plugins)
+
+
 class _Job:
     """One call of `build`."""
 
-    def __init__(self, library: Library, known: Book, suite: str, pins: Mapping[str, str], tell: Tell) -> None:
-        self._library, self._book, self._suite, self._pins, self._tell = library, known, suite, pins, tell
+    def __init__(self, library: Library, known: Book, suite: str, tell: Tell) -> None:
+        self._library, self._book, self._suite, self._tell = library, known, suite, tell
         self._done, self._total = 0, 0
         self._made: dict[str, Image] = {}
 
-    def found(self, recipe: Recipe) -> Image | None:
-        return self._made.get(recipe.role) or self._library.by_key(content_key(recipe, self._suite, self._pins))
+    def found(self, order: _Order) -> Image | None:
+        return self._made.get(order.key) or self._library.by_key(order.key)
 
-    def must_find(self, recipe: Recipe) -> Image:
-        if image := self.found(recipe):
+    def must_find(self, order: _Order) -> Image:
+        if image := self.found(order):
             return image
-        raise BuildFailed(f"image {recipe.role} of {self._suite} vanished while it was built; build it again")
+        raise BuildFailed(f"image {order.recipe.role} of {self._suite} vanished while it was built; build it again")
 
-    def make(self, wanted: Iterable[Recipe], *, refresh: bool) -> None:
-        """Make what is missing, each behind what it builds on; we hold the lock."""
+    def make(self, wanted: Iterable[_Order], *, refresh: bool) -> None:
+        """Make what is missing, each behind what it builds on and by; we hold the lock."""
         shelf.sweep(self._library.directory)
-        chain = {link.role: link for recipe in wanted for link in recipe.chain}
-        todo = [recipe for recipe in chain.values() if refresh or self.found(recipe) is None]
+        todo: dict[str, _Order] = {}
+        for order in wanted:
+            self._plan(order, todo, refresh=refresh)
         if not todo:  # somebody else built it while we waited for the lock
             return
-        self._total = 1 + 3 * len(todo)
+        self._total = 1 + sum(order.steps for order in todo.values())
         apt = Apt(self._library.directory / ".apt", self._suite, self._book.suite(self._suite))
         self._step("all", "index of Debian " + self._suite)
         apt.update()
-        for recipe in todo:
-            self._made[recipe.role] = self._one(recipe, apt)
+        for key, order in todo.items():
+            self._made[key] = self._one(order, apt)
         self._library.prune(unused_days=_UNUSED_DAYS)
 
-    def _one(self, recipe: Recipe, apt: Apt) -> Image:
-        base = self.must_find(recipe.base) if recipe.base else None
+    def _plan(self, order: _Order, todo: dict[str, _Order], *, refresh: bool) -> None:
+        """Note what an order takes: a tool only when it has work to do."""
+        if order.key in todo or not (refresh or self.found(order) is None):
+            return
+        for needed in (*filter(None, [order.base]), *order.tools.values()):
+            self._plan(needed, todo, refresh=refresh)
+        todo[order.key] = order
+
+    def _one(self, order: _Order, apt: Apt) -> Image:
+        recipe, base = order.recipe, self.must_find(order.base) if order.base else None
         known = (base.rootfs / packages.STATUS).read_text("utf-8") if base else ""
         self._step(recipe.role, "downloading")
-        files = apt.fetch(recipe.packages, installed=known, pins=self._pins)
+        files = apt.fetch(recipe.packages, installed=known, pins=order.pins)
         with shelf.aside(self._library.directory) as directory:
             root = shelf.rootfs_of(directory)
             root.mkdir(mode=0o755)
@@ -144,34 +181,46 @@ class _Job:
             if base:
                 tree.copy(base.rootfs, root)
             tree.extract(files, root)
+            programs = (*(base.programs if base else ()), *self._compile(order, root))
             self._step(recipe.role, "users, links, directories")
             tree.finish(recipe, root)
-            return self._shelve(recipe, directory)
+            return self._shelve(order, directory, programs)
 
-    def _shelve(self, recipe: Recipe, directory: Path) -> Image:
+    def _compile(self, order: _Order, root: Path) -> Iterator[Program]:
+        recipe = order.recipe
+        for name, wanted in recipe.says.plugins.items():
+            self._step(recipe.role, f"compiling {name}")
+            compiler = self.must_find(order.tools[wanted.compiler]).rootfs
+            with shelf.aside(self._library.directory) as workshop:
+                yield plugin.install(
+                    name, wanted, directory=recipe.directory, compiler=compiler, workshop=workshop, root=root
+                )
+
+    def _shelve(self, order: _Order, directory: Path, programs: Sequence[Program]) -> Image:
         """Give a finished tree its name: the last thing that happens."""
-        record = self._record(recipe, shelf.rootfs_of(directory))
+        record = self._record(order, shelf.rootfs_of(directory), programs)
         shelf.write(record, directory)
         place = self._library.place(record.digest)
         if not place.exists():  # else the archive has nothing new
             shelf.settle(directory, place)
         return self._library.find(record.digest)
 
-    def _record(self, recipe: Recipe, root: Path) -> Record:
-        listed = tree.installed(root)
+    def _record(self, order: _Order, root: Path, programs: Sequence[Program]) -> Record:
+        listed, recipe, key = tree.installed(root), order.recipe, order.key
         version = next(package.upstream for package in listed if package.name == recipe.says.version_of)
-        config, key = recipe.says.config, content_key(recipe, self._suite, self._pins)
-        content = hashlib.sha256(f"{key}\0{packages.write_list(listed)}".encode()).hexdigest()
+        config = recipe.says.config
+        content = f"{key}\0{packages.write_list(listed)}{''.join(program.digest for program in programs)}"
         return Record(
             role=recipe.role,
             suite=self._suite,
             key=key,
-            digest=f"sha256:{content}",
+            digest=f"sha256:{hashlib.sha256(content.encode()).hexdigest()}",
             version=version,
             names=tuple(f"{REPOSITORY}/{recipe.role}:{tag}" for tag in self._tags(version)),
             built=time.time(),
             size=tree.size(root),
             packages=tuple(map(str, listed)),
+            programs=tuple(programs),
             env=tuple(f"{name}={value}" for name, value in ({"PATH": _PATH} | config.env).items()),
             entrypoint=config.entrypoint,
             command=config.command,

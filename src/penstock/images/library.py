@@ -48,6 +48,8 @@ class Image:
     size: int
     """Bytes of its files."""
     packages: tuple[Package, ...]
+    programs: tuple[shelf.Program, ...] = ()
+    """What was compiled here."""
     key: str
     """Names what it was built of; empty for one that was imported."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import msgspec
 from penstock.images.errors import BadRecipe
 
 _SUITES = "suites.toml"
+_SOURCES = {".c", ".h", ".map"}
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,6 +47,14 @@ class File(_Table, frozen=True):
     mode: int = 0o644
 
 
+class Plugin(_Table, frozen=True):
+    """A plugin of Slurm's, of C: where its sources are, and which image compiles it."""
+
+    sources: str
+    compiler: str
+    libraries: tuple[str, ...] = ()
+
+
 class Directory(_Table, frozen=True):
     """A directory of a user and of its group of the same number."""
 
@@ -59,8 +68,10 @@ class _Text(_Table, frozen=True):
     title: str
     version_of: str
     builds_on: str = ""
+    tool: bool = False
     check: tuple[tuple[str, ...], ...] = ()
     packages: dict[str, tuple[str, ...]] = {}
+    plugins: dict[str, Plugin] = {}
     remove: tuple[str, ...] = ()
     moves: dict[str, str] = {}
     copies: dict[str, str] = {}
@@ -79,9 +90,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     says: _Text
     base: Recipe | None
+    tools: Mapping[str, Recipe]
+    """What has to be there while it is built, by role."""
     directory: Path
     digest: str
-    """Of its text, of the files it names, and of what it builds on."""
+    """Of its text, of the files it names, of what it builds on and by."""
 
     @property
     def packages(self) -> list[str]:
@@ -111,10 +124,15 @@ class Book(msgspec.Struct, frozen=True, kw_only=True):
     suites: Mapping[str, Suite]
     default_suite: str
 
+    @property
+    def roles(self) -> list[str]:
+        """The images that pods run; tools are built when one of these needs them."""
+        return [role for role, recipe in self.recipes.items() if not recipe.says.tool]
+
     def recipe(self, role: str) -> Recipe:
         """Find a role's recipe."""
         if role not in self.recipes:
-            raise BadRecipe(f"there is no image {role!r}, only {', '.join(self.recipes)}")
+            raise BadRecipe(f"there is no image {role!r}, only {', '.join(self.roles)}")
         return self.recipes[role]
 
     def suite(self, name: str) -> Suite:
@@ -128,6 +146,14 @@ def directory() -> Path:
     """Where the recipes are: inside of the installed package, or at the top of the source tree."""
     packed = Path(__file__).parent / "recipes"
     return packed if packed.is_dir() else Path(__file__).parents[3] / "images"
+
+
+def sources(place: Path) -> list[Path]:
+    """What a plugin is compiled of; its tests have directories of their own."""
+    found = sorted(path for path in place.glob("*") if path.suffix in _SOURCES)
+    if not any(path.suffix == ".c" for path in found):
+        raise BadRecipe(f"there is no C in {place} to compile a plugin of")
+    return found
 
 
 def book(place: Path | None = None) -> Book:
@@ -160,10 +186,13 @@ def _add(role: str, raw: Mapping[str, Path], recipes: dict[str, Recipe], *, seen
         says = msgspec.convert(_load(path), _Text)
     except msgspec.ValidationError as problem:
         raise BadRecipe(f"{path}: {problem}") from problem
-    if says.builds_on:
-        _add(says.builds_on, raw, recipes, seen=(*seen, role))
+    compilers = [plugin.compiler for plugin in says.plugins.values()]
+    for needed in (*filter(None, [says.builds_on]), *compilers):
+        _add(needed, raw, recipes, seen=(*seen, role))
     base = recipes[says.builds_on] if says.builds_on else None
-    recipes[role] = Recipe(role=role, says=says, base=base, directory=path.parent, digest=_digest(path, says, base))
+    tools = {name: recipes[name] for name in compilers}
+    digest = _digest(path, says, [*filter(None, [base]), *tools.values()])
+    recipes[role] = Recipe(role=role, says=says, base=base, tools=tools, directory=path.parent, digest=digest)
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -173,8 +202,8 @@ def _load(path: Path) -> dict[str, Any]:
         raise BadRecipe(f"{path} cannot be read: {problem}") from problem
 
 
-def _digest(path: Path, says: _Text, base: Recipe | None) -> str:
-    digest = hashlib.sha256(base.digest.encode() if base else b"")
+def _digest(path: Path, says: _Text, needed: Iterable[Recipe]) -> str:
+    digest = hashlib.sha256("".join(recipe.digest for recipe in needed).encode())
     for part in _parts(path, says):
         digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()
@@ -182,6 +211,10 @@ def _digest(path: Path, says: _Text, base: Recipe | None) -> str:
 
 def _parts(path: Path, says: _Text) -> Iterator[bytes]:
     yield path.read_bytes()
+    for plugin in says.plugins.values():
+        for source in sources(path.parent / plugin.sources):
+            yield source.name.encode()
+            yield source.read_bytes()
     for file in says.files.values():
         try:
             yield (path.parent / file.source).read_bytes()

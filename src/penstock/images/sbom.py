@@ -1,19 +1,24 @@
-"""The bill of materials: which packages an image is made of, as SPDX says it, for scanners and lawyers."""
+"""The bill of materials: which packages and programs an image is made of, as SPDX says it, for scanners and lawyers."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
 from penstock.images.library import Image
 from penstock.images.packages import Package
+from penstock.images.shelf import Program
 
 
 def spdx(image: Image) -> dict[str, Any]:
     """An SPDX 2.3 document; the same image gives the same one."""
     created = datetime.fromtimestamp(int(image.built), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    listed = [_package(package, image.suite) for package in image.packages]
+    listed = [
+        *(_package(package, image.suite) for package in image.packages),
+        *(_program(program) for program in image.programs),
+    ]
     return {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
@@ -40,5 +45,29 @@ def _package(package: Package, suite: str) -> dict[str, Any]:
         "filesAnalyzed": False,
         "externalRefs": [
             {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": url},
+        ],
+    }
+
+
+def _program(program: Program) -> dict[str, Any]:
+    """What no package brought: it was compiled for this image."""
+    name = PurePosixPath(program.path).name
+    return {
+        "SPDXID": f"SPDXRef-program-{name}",
+        "name": name,
+        "versionInfo": program.version,
+        "packageFileName": program.path,
+        "supplier": "Organization: Penstock",
+        "downloadLocation": "NOASSERTION",
+        "filesAnalyzed": False,
+        "licenseDeclared": "Apache-2.0",
+        "checksums": [{"algorithm": "SHA256", "checksumValue": program.digest.removeprefix("sha256:")}],
+        "sourceInfo": f"compiled for this image of sources whose digest is {program.sources}",
+        "externalRefs": [
+            {
+                "referenceCategory": "PACKAGE-MANAGER",
+                "referenceType": "purl",
+                "referenceLocator": f"pkg:generic/{quote(name)}@{quote(program.version)}",
+            },
         ],
     }

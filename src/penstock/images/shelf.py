@@ -27,6 +27,15 @@ _ASIDE = ".build-"
 _TRIES = 20
 
 
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of an image that was compiled here: what is in it, and of what."""
+
+    path: str
+    version: str
+    digest: str
+    sources: str
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What `image.json` keeps."""
 
@@ -40,6 +49,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     preferred: float = 0
     size: int = 0
     packages: tuple[str, ...] = ()
+    programs: tuple[Program, ...] = ()
     env: tuple[str, ...] = ()
     entrypoint: tuple[str, ...] = ()
     command: tuple[str, ...] = ()

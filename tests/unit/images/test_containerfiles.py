@@ -6,12 +6,13 @@ import shlex
 
 import pytest
 
+from penstock.images.plugin import FLAGS
 from penstock.images.recipe import Recipe, book, directory
 
 BOOK = book()
 CONTAINERFILES = {
     "slurm": ("base", "slurm"),
-    "worker": ("worker",),
+    "worker": ("toolchain", "worker"),
     "login": ("login",),
     "mariadb": ("base", "mariadb"),
 }
@@ -46,6 +47,16 @@ def test_the_files_are_the_recipes(role: str) -> None:
         copied[words[-1].lstrip("/")] = (words[-2], mode)
     wanted = {path: (file.source, file.mode) for recipe in recipes(role) for path, file in recipe.says.files.items()}
     assert copied == wanted
+
+
+def test_a_plugin_is_compiled_by_the_same_words(role: str) -> None:
+    compiled = [line for line in lines(role) if " gcc -" in line]
+    plugins = [plugin for recipe in recipes(role) for plugin in recipe.says.plugins.items()]
+    assert len(compiled) == len(plugins)
+    for line, (name, plugin) in zip(compiled, plugins, strict=True):
+        said = line.partition("&& ")[2].split()
+        libraries = [f"-l{library}" for library in plugin.libraries]
+        assert said == ["gcc", *FLAGS, "-o", f"/{name}", "*.c", *libraries]
 
 
 def test_a_container_starts_the_same_way(role: str) -> None:

@@ -47,6 +47,24 @@ def test_a_changed_file_of_a_recipe_counts_too(place: Path) -> None:
     assert changed(before, keys(place)) == {"low", "high"}
 
 
+def test_a_plugins_sources_and_its_compiler_count(place: Path) -> None:
+    """But neither its tests nor what somebody writes about it."""
+    (place / "c/tests").mkdir(parents=True)
+    (place / "c/plugin.c").write_text("int x;")
+    plugin = '[plugins]\n"x.so" = { sources = "c", compiler = "other" }'
+    recipe_directory(place, wall=plugin, top='builds_on = "wall"')
+    before = keys(place)
+    (place / "c/README.md").write_text("words")
+    (place / "c/tests/plugin.c").write_text("int main;")
+    assert changed(before, keys(place)) == set()
+    (place / "c/plugin.h").write_text("extern int x;")
+    assert changed(before, keys(place)) == {"wall", "top"}
+    before = keys(place)
+    with (place / "other.toml").open("a") as text:
+        text.write("# a word more\n")
+    assert changed(before, keys(place)) == {"other", "wall", "top"}
+
+
 def test_suite_and_pinned_versions_count(place: Path) -> None:
     before = keys(place)
     assert changed(before, keys(place, suite="trixie")) == set(before)

@@ -14,18 +14,19 @@ from penstock.render.contract import PENSTOCK
 from .builders import recipe_directory
 
 BOOK = book()
-CONTAINERFILES = {
-    "slurm": ("base", "slurm"),
-    "worker": ("worker",),
-    "login": ("login",),
-    "mariadb": ("base", "mariadb"),
-}
 
 
 def test_every_image_that_pods_ask_for_has_a_recipe() -> None:
     """CL-4: what `render` names by default can be built."""
     asked = {image.rpartition(":")[0].rpartition("/")[2] for image in PENSTOCK.images.values()}
-    assert asked <= set(BOOK.recipes)
+    assert asked <= set(BOOK.roles)
+
+
+def test_tools_are_no_images_of_pods() -> None:
+    """A bare build makes what pods run; a compiler comes when something has to be compiled."""
+    assert {"toolchain", "fuzzer"} <= set(BOOK.recipes)
+    assert {"toolchain", "fuzzer"}.isdisjoint(BOOK.roles)
+    assert [recipe.role for recipe in BOOK.recipe("worker").tools.values()] == ["toolchain"]
 
 
 def test_users_have_the_numbers_that_pods_run_as() -> None:
@@ -62,6 +63,8 @@ def test_a_recipe_names_no_path_outside_of_the_new_root(role: str) -> None:
         ({"one": 'builds_on = "two"', "two": 'builds_on = "one"'}, "builds on it"),
         ({"one": "= broken"}, "one.toml cannot be read"),
         ({"one": '[files]\nx = { source = "nowhere.sh" }'}, "names nowhere.sh"),
+        ({"one": '[plugins]\nx = { sources = "nowhere", compiler = "two" }', "two": ""}, "there is no C in"),
+        ({"one": '[plugins]\nx = { sources = ".", compiler = "two" }'}, "'one' builds on 'two', which is not there"),
     ],
 )
 def test_a_slip_of_the_pen_is_told_with_its_place(recipes: dict[str, str], words: str, tmp_path: Path) -> None:
