@@ -16,7 +16,7 @@ BROKEN = {
     "missing mount": (USER, f"{MAN}root {SHARED}\nmount /no /mnt rw\n", "/no of the node: No such file or directory", 31),
     "missing image": (TENANT, tenant(TENANT).replace("/images/base", "/images/no"), "/images/no of the node", 31),
     "written image": (TENANT, tenant(TENANT).replace("/images/base", "/images/open"), "/images/open can be written", 30),
-    "no device": (TENANT, tenant(TENANT, "device /etc/passwd"), "/etc/passwd is not a device", 43),
+    "no device": (TENANT, tenant(TENANT, "device /dev/plain"), "/dev/plain is not a device", 43),
     "missing output": (TENANT, tenant(TENANT).replace("/out", "/no"), "/srv/100001/no of the node", 31),
 }
 
@@ -24,7 +24,7 @@ BROKEN = {
 @pytest.fixture(autouse=True)
 def policies(node: Walled) -> Iterator[None]:
     """Put the policies back as they were."""
-    node.say("sh", "-c", f"ln -sfn {SHARED} /linked; mkdir -p /images/open; chmod 777 /images/open")
+    node.say("sh", "-c", f"ln -sfn {SHARED} /linked; touch /dev/plain; mkdir -p /images/open; chmod 777 /images/open")
     yield
     for uid, text in ((USER, POLICIES[f"uid/{USER}"]), (TENANT, tenant(TENANT))):
         node.policy(f"uid/{uid}", text)
@@ -48,8 +48,8 @@ def test_a_broken_policy_refuses_every_step_of_its_user(node: Walled, case: str)
 def test_a_batch_script_is_refused_as_well(node: Walled) -> None:
     """The line is in the job's own output, and the node is not drained."""
     node.policy(f"uid/{USER}", "nonsense\n")
-    code, said = node.batch(USER, "echo ran")
-    assert code == 1
+    ended, said = node.batch(USER, "echo ran")
+    assert ended == "FAILED 1:0"
     assert re.search(rf"penstock: step \d+\.batch of uid {USER} is refused: .*\(W012\)", said)
     assert "\nran" not in said
     assert "drain" not in node.say("sinfo", "-h", "-o", "%T")

@@ -17,8 +17,8 @@ def looked(text: str) -> list[str]:
 
 def test_a_batch_script_sees_the_shared_root(node: Walled) -> None:
     """A batch step is contained like any other, and its script is where Slurm says it is."""
-    code, said = node.batch(USER, f"{LOOK}; test -r $0 && echo script")
-    assert (code, looked(said)) == (0, sorted([*SEEN, "script"]))
+    ended, said = node.batch(USER, f"{LOOK}; test -r $0 && echo script")
+    assert (ended, looked(said)) == ("COMPLETED 0:0", sorted([*SEEN, "script"]))
 
 
 def test_a_step_of_srun_sees_the_shared_root(node: Walled) -> None:
@@ -63,8 +63,8 @@ def test_the_kernel_cannot_be_changed_through_sys(node: Walled) -> None:
 
 def test_slurm_can_be_used_from_inside(node: Walled) -> None:
     """sbatch and srun work in a job as they do on a login node (TR-5)."""
-    code, said = node.batch(USER, "srun sh -c 'ls /jail-mark; echo step $SLURM_STEP_ID'; squeue -h -o %i | wc -l")
-    assert (code, said) == (0, "/jail-mark\nstep 0\n1\n")
+    ended, said = node.batch(USER, "srun sh -c 'ls /jail-mark; echo step $SLURM_STEP_ID'; squeue -h -o %i | wc -l")
+    assert (ended, said) == ("COMPLETED 0:0", "/jail-mark\nstep 0\n1\n")
 
 
 def test_the_current_directory_is_kept(node: Walled) -> None:

@@ -4,11 +4,15 @@ Slurm is real, of both releases; an admin's tasks are Slurm's own, for the plugi
 """
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
+from tests.real_slurm.crashing import until
+
 from .walled import ADMIN, TENANT, USER, Walled
 
+EVERYBODY = pytest.mark.parametrize("uid", [ADMIN, USER, TENANT], ids=["admin", "user", "tenant"])
 CONTAINED = pytest.mark.parametrize("uid", [USER, TENANT], ids=["user", "tenant"])
 TASKS = {
     "exit code": ([], "exit 7"),
@@ -27,7 +31,8 @@ TASKS = {
 
 def told(text: str) -> list[str]:
     """Sort what tasks say side by side, without what differs between two runs of the same thing."""
-    return sorted(re.sub(r"\b\d{2,}\b|StepId=\d+\.\d+|\d+\.\d+", "N", line) for line in text.splitlines())
+    lines = [line for line in text.splitlines() if not re.search("waiting for resources|been allocated", line)]
+    return sorted(re.sub(r"\b\d{2,}\b|StepId=\d+\.\d+|\d+\.\d+", "N", line) for line in lines)
 
 
 @CONTAINED
@@ -38,3 +43,101 @@ def test_a_task_ends_as_it_would_without_the_plugin(node: Walled, uid: int, case
     runs = [node.run("srun", *options, "bash", "-c", script, uid=who) for who in (uid, ADMIN)]
     contained, plain = [(one.returncode, told(one.stdout), told(one.stderr)) for one in runs]
     assert contained == plain
+
+
+SCRIPTS = {
+    "exit code": "exit 7",
+    "killed": "kill -9 $$",
+    "terminated": "kill -TERM $$",
+    "a step of another step": "echo $SLURM_JOB_NUM_NODES; exit 3",
+    "no end of line": "echo -n word",
+}
+
+
+@CONTAINED
+@pytest.mark.parametrize("case", SCRIPTS)
+def test_a_script_ends_as_it_would_without_the_plugin(node: Walled, uid: int, case: str) -> None:
+    """Slurm keeps the same state, exit code and output of a batch job."""
+    contained, plain = (node.batch(who, SCRIPTS[case]) for who in (uid, ADMIN))
+    assert (contained[0], told(contained[1])) == (plain[0], told(plain[1]))
+
+
+def test_stdin_of_srun_reaches_a_task(node: Walled) -> None:
+    """Whoever pipes something into srun pipes it into the task."""
+    for uid in (ADMIN, USER, TENANT):
+        assert node.say("srun", "cat", uid=uid, given="one\ntwo\n") == "one\ntwo\n"
+
+
+@EVERYBODY
+def test_tasks_of_an_array_know_which_they_are(node: Walled, uid: int) -> None:
+    """Each has its own step, and its own room."""
+    place = f"{node.place(uid)}/array-%A-%a.out"
+    job, _ = node.submit(uid, "echo task $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_TASK_COUNT", "-a", "1-2", "-o", place)
+    outputs = [place.replace("%A", str(job)).replace("%a", str(task)) for task in (1, 2)]
+    until(lambda: [node.read(path) for path in outputs] == ["task 1 of 2\n", "task 2 of 2\n"], "both tasks")
+
+
+@pytest.fixture(autouse=True)
+def queue(node: Walled) -> Iterator[None]:
+    """Leave nothing that runs to the next test."""
+    yield
+    node.say("scancel", "-p", "compute")
+    until(lambda: not node.say("squeue", "-h"), "an empty queue")
+
+
+def running(node: Walled, uid: int, script: str) -> tuple[int, str]:
+    """Submit a script, and await that it says `ready`."""
+    job, path = node.submit(uid, script)
+    until(lambda: "ready" in node.read(path), "a script that is ready")
+    return job, path
+
+
+@EVERYBODY
+def test_a_signal_arrives_once(node: Walled, uid: int) -> None:
+    """scancel's signal reaches a trap one time, and a cancelled script ends."""
+    script = "trap 'echo signal' TERM; trap 'echo mark' USR1; echo ready; while :; do sleep 0.05; done"
+    job, path = running(node, uid, script)
+    for signal, word in (("TERM", "signal"), ("USR1", "mark")):
+        node.say("scancel", "-s", signal, "-f", str(job), uid=uid)
+        until(lambda awaited=word: awaited in node.read(path), "the signal")
+    words = [word for word in node.read(path).split() if word in ("ready", "signal", "mark")]
+    assert words == ["ready", "signal", "mark"]
+    node.say("scancel", str(job), uid=uid)
+    assert node.ending(job).startswith("CANCELLED")
+
+
+@EVERYBODY
+def test_a_deaf_script_is_killed(node: Walled, uid: int) -> None:
+    """Who does not end on TERM ends after KillWait, with all that it started."""
+    job, _ = running(node, uid, "trap '' TERM; (trap '' TERM; exec sleep 4712) & echo ready; wait")
+    node.say("scancel", str(job), uid=uid)
+    assert node.ending(job).startswith("CANCELLED")
+    until(lambda: not [line for line in node.processes() if "sleep 4712" in line], "the end of its child")
+
+
+@EVERYBODY
+def test_a_suspended_job_stands_still(node: Walled, uid: int) -> None:
+    """All of it stops, and goes on where it was."""
+    job, _ = running(node, uid, "echo ready; sleep 4713 & wait")
+
+    def states() -> set[str]:
+        said = node.say("ps", "axo", "stat,args").splitlines()
+        return {line[0] for line in said if line.endswith(("slurm_script", "sleep 4713"))}
+
+    until(lambda: states() == {"S"}, "a script that sleeps")
+    node.say("scontrol", "suspend", str(job))
+    until(lambda: states() == {"T"}, "a script that is stopped")
+    node.say("scontrol", "resume", str(job))
+    until(lambda: states() == {"S"}, "a script that goes on")
+    node.say("scancel", str(job))
+    assert node.ending(job).startswith("CANCELLED")
+
+
+def test_a_room_ends_with_its_slurmstepd(node: Walled) -> None:
+    """When slurmstepd is killed, nothing of a tenant's goes on without it (T28)."""
+    job, _ = running(node, TENANT, "(exec sleep 4714) & echo ready; wait")
+    stepd = node.say("pgrep", "-o", "-f", rf"slurmstepd: \[{job}.batch\]").strip()
+    node.say("kill", "-KILL", stepd)
+    until(lambda: not [line for line in node.processes() if "sleep 4714" in line], "the end of the room")
+    node.say("scancel", str(job))
+    node.ending(job)

@@ -24,9 +24,8 @@ def policy(node: Walled) -> Iterator[None]:
 
 def test_a_tenant_sees_the_image_and_its_own_data(node: Walled) -> None:
     """In a batch step: exactly the policy's mounts, and nothing of the node."""
-    code, said = node.batch(TENANT, "cat /data/own; ls -d /node-mark /srv/* /jail /etc/penstock /run/slurm/* 2>/dev/null")
-    assert said == f"of {TENANT}\n"
-    assert code == 2  # of ls, who found nothing
+    ended, said = node.batch(TENANT, "cat /data/own; ls -d /node-mark /srv/* /jail /etc/penstock /run/slurm/* 2>/dev/null")
+    assert (ended, said) == ("FAILED 2:0", f"of {TENANT}\n")  # of ls, who found nothing
 
 
 def test_nothing_else_is_mounted(node: Walled) -> None:
@@ -97,8 +96,8 @@ def test_a_call_is_denied(node: Walled, call: str) -> None:
 
 def test_only_variables_on_the_list_go_through(node: Walled) -> None:
     """Neither tokens nor ways to Slurm nor what changes programs (T6, T7, T18)."""
-    words = ["env", "LD_PRELOAD=x.so", "BASH_ENV=/tmp/x", "PYXIS_CONTAINER_WORKDIR=/usr", "SLURM_JWT=", "MY_KEY=x"]
-    said = node.run(*words, "srun", "env", uid=TENANT).stdout
+    more = "LD_PRELOAD=x.so,BASH_ENV=/tmp/x,PYXIS_CONTAINER_SAVE_ME=1,SLURM_JWT=token,MY_KEY=x"
+    said = node.say("srun", f"--export=ALL,{more}", "env", uid=TENANT)
     names = {line.split("=", 1)[0] for line in said.splitlines()}
     assert {"HOME", "PATH", "SLURM_JOB_ID", "SLURM_PROCID", "SLURM_NTASKS"} <= names
     assert not {name for name in names if re.match(r"LD_|BASH|PYXIS|SPANK|SLURM_(SPANK|CONF|JWT|RLIMIT|SRUN)|.*KEY", name)}
@@ -135,10 +134,9 @@ def test_output_outside_of_the_tenants_directory_is_refused(node: Walled, case: 
     """Files are opened by Slurm on the node, so their place is looked at before the program begins (T17)."""
     node.say("sh", "-c", f"chmod 777 /srv/{OTHER}/out; chmod 755 /srv/{OTHER}; ln -sfn /tmp/led-away /srv/{TENANT}/out/link")
     mark = f"/srv/{TENANT}/data/ran-{case[0]}"
-    given = f"#!/bin/bash\ntouch /data/ran-{case[0]}\n"
-    ended = node.run("sbatch", "-W", "-o", OUTPUTS[case], uid=TENANT, given=given)
-    assert ended.returncode == 1
-    assert "(W032)" in node.log()
+    before = len(node.log())
+    assert node.batch(TENANT, f"touch /data/ran-{case[0]}", "-o", OUTPUTS[case])[0] == "FAILED 1:0"
+    assert "(W032)" in node.log()[before:]
     assert node.run("ls", mark).returncode != 0
 
 
@@ -151,12 +149,12 @@ def test_limits_are_the_policys(node: Walled, policy: None) -> None:
 
 def test_nothing_is_left_of_a_step(node: Walled) -> None:
     """What a task leaves behind ends with the step; neither processes nor mounts stay (T28)."""
-    before = node.run("cat", "/proc/mounts").stdout
+    mounts = node.read("/proc/mounts")
     node.batch(TENANT, "setsid sleep 4711 & disown; sleep 0.1")
     walled(node, "setsid sleep 4711 & sleep 0.1")
-    until(lambda: not node.run("pgrep", "-f", "sleep 4711|penstock-keeper|slurmstepd").stdout, "an empty node")
-    assert node.run("pgrep", "penstock-keeper").stdout == ""
-    assert node.run("cat", "/proc/mounts").stdout == before
+    until(lambda: not [line for line in node.processes() if "slurmstepd" in line], "the end of slurmstepd")
+    assert not [line for line in node.processes() if "sleep 4711" in line]
+    assert node.read("/proc/mounts") == mounts
 
 
 def test_no_descriptor_of_the_node_is_open(node: Walled) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,11 +62,33 @@ class Walled:
         assert ended.returncode == 0, f"{command}: {ended.returncode}\n{ended.stdout}{ended.stderr}\n{self.log()[-3000:]}"
         return ended.stdout
 
-    def batch(self, uid: int, script: str, *options: str) -> tuple[int, str]:
-        """Run a batch script to its end: what it exited with, and what it wrote."""
+    def submit(self, uid: int, script: str, *options: str) -> tuple[int, str]:
+        """Submit a batch script: its number, and where its output will be."""
         path = f"{self.place(uid)}/{os.urandom(4).hex()}.out"
-        ended = self.run("sbatch", "-W", "-o", path, *options, uid=uid, given=f"#!/bin/bash\n{script}\n")
-        return ended.returncode, self.read(path)
+        words = ["sbatch", "--parsable", "-o", path, *options]
+        return int(self.say(*words, uid=uid, given=f"#!/bin/bash\n{script}\n")), path
+
+    def ending(self, job: int) -> str:
+        """Await the end of a job: its state and what it exited with, as in `FAILED 7:0`."""
+
+        def over() -> bool:
+            return state()[0] not in ("PENDING", "RUNNING", "SUSPENDED", "COMPLETING")
+
+        def state() -> tuple[str, str]:
+            said = self.say("scontrol", "show", "job", "-o", str(job))
+            return re.findall(r" JobState=(\w+) ", said)[0], re.findall(r" ExitCode=(\S+) ", said)[0]
+
+        until(over, f"the end of job {job}")
+        return " ".join(state())
+
+    def batch(self, uid: int, script: str, *options: str) -> tuple[str, str]:
+        """Run a batch script to its end: how it ended, and what it wrote."""
+        job, path = self.submit(uid, script, *options)
+        return self.ending(job), self.read(path)
+
+    def processes(self) -> list[str]:
+        """Name all that runs on the node, but for what is dead: pid 1 of the test's machine buries nobody."""
+        return [line.split(None, 1)[1] for line in self.say("ps", "axo", "stat,args").splitlines() if line[0] != "Z"]
 
     def place(self, uid: int) -> str:
         """Where somebody's output may lie."""
@@ -131,6 +154,7 @@ def arrange(node: Walled, root: Path) -> None:
     outside = ["nsenter", "--target", str(node.machine), *ENTER, "sh", "-c", script]
     subprocess.run(outside, check=True, capture_output=True)
     node.say("sh", "-c", f"touch /node-mark {SHARED}/jail-mark; mkdir -m 0755 /srv; chmod 1777 /tmp {SHARED}/tmp")
+    node.say("cp", "/usr/lib/penstock.so", f"{SHARED}/usr/lib/")  # commands load it, too
     for uid in (TENANT, OTHER):
         node.say("sh", "-c", f"mkdir -p /srv/{uid}/data /srv/{uid}/out; chown {uid}:{uid} /srv/{uid}/*; chmod 700 /srv/{uid}/*")
         node.say("sh", "-c", f"echo 'of {uid}' >/srv/{uid}/data/own; chmod 711 /srv/{uid}")
