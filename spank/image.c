@@ -67,7 +67,7 @@ static int take_device(int scratch, int file, unsigned *number)
 /* squashfs opens its device by a path; the node for it lies in a directory that only we see, at hand by `chdir`. */
 static int squash(int scratch, int file, const char *name, struct refusal *why)
 {
-	static const struct setting settings[] = {{"source", "loop"}, {0}};
+	static const struct setting settings[] = {{"source", "loop"}, {"ro", NULL}, {0}};
 	unsigned number = 0;
 	int device = take_device(scratch, file, &number), tree = -1;
 

@@ -45,6 +45,7 @@ class Walled:
 
     mini: MiniCluster
     machine: int
+    suite: str
 
     def run(self, *command: str, uid: int = 0, given: str = "") -> "subprocess.CompletedProcess[str]":
         """Run a command on the node, outside of any job."""
@@ -112,10 +113,10 @@ class Walled:
 
 
 @contextmanager
-def walled_node(root: Path, plugin: Path, *, conf: str = "") -> Iterator[Walled]:
+def walled_node(root: Path, plugin: Path, suite: str, *, conf: str = "") -> Iterator[Walled]:
     """Run a node with the plugin until the end of the block."""
     with mini_cluster(root, nodes=1, adapt=lambda wanted: furnished(wanted, root, plugin, conf)) as mini:
-        node = Walled(mini, child(mini.unshare))
+        node = Walled(mini, child(mini.unshare), suite)
         arrange(node, root)
         until(lambda: node.run("sinfo", "-h", "-o", "%T").stdout == "idle\n", "an idle node")
         yield node
@@ -154,6 +155,7 @@ def arrange(node: Walled, root: Path) -> None:
     outside = ["nsenter", "--target", str(node.machine), *ENTER, "sh", "-c", script]
     subprocess.run(outside, check=True, capture_output=True)
     node.say("sh", "-c", f"touch /node-mark {SHARED}/jail-mark; mkdir -m 0755 /srv; chmod 1777 /tmp {SHARED}/tmp")
+    node.say("mknod", "/dev/loop-control", "c", "10", "237")
     node.say("cp", "/usr/lib/penstock.so", f"{SHARED}/usr/lib/")  # commands load it, too
     for uid in (TENANT, OTHER):
         node.say("sh", "-c", f"mkdir -p /srv/{uid}/data /srv/{uid}/out; chown {uid}:{uid} /srv/{uid}/*; chmod 700 /srv/{uid}/*")
