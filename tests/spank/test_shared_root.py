@@ -62,7 +62,7 @@ def test_the_kernel_cannot_be_changed_through_sys(node: Walled) -> None:
 
 
 def test_slurm_can_be_used_from_inside(node: Walled) -> None:
-    """sbatch and srun work in a job as they do on a login node (TR-5)."""
+    """Commands of Slurm work in a job as they do on a login node (TR-5)."""
     ended, said = node.batch(USER, "srun sh -c 'ls /jail-mark; echo step $SLURM_STEP_ID'; squeue -h -o %i | wc -l")
     assert (ended, said) == ("COMPLETED 0:0", "/jail-mark\nstep 0\n1\n")
 
@@ -75,7 +75,8 @@ def test_the_current_directory_is_kept(node: Walled) -> None:
 
 def test_a_container_is_made_of_a_directory(node: Walled) -> None:
     """--container-image, --container-mounts and --container-workdir do what they do with Pyxis."""
-    node.say("sh", "-c", f"mkdir -p {SHARED}{IMAGE} && cp -a {IMAGE}/. {SHARED}{IMAGE}/ && touch {SHARED}{IMAGE}/image-mark")
+    copy = 'mkdir -p "$2" && cp -a "$1/." "$2" && touch "$2/image-mark"'
+    node.say("sh", "-c", copy, "copy", IMAGE, f"{SHARED}{IMAGE}")
     node.say("sh", "-c", "mkdir -p /tmp/mine && echo data >/tmp/mine/file && chown -R 2001 /tmp/mine")
     mounts = "--container-mounts=/tmp/mine:/mnt/mine,/tmp/mine:/mnt/fixed:ro"
     script = "pwd; ls -d /image-mark /jail-mark; cat /mnt/mine/file; touch /mnt/mine/new /mnt/fixed/new /new"

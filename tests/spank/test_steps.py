@@ -5,6 +5,7 @@ Slurm is real, of both releases; an admin's tasks are Slurm's own, for the plugi
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -38,7 +39,7 @@ def told(text: str) -> list[str]:
 @CONTAINED
 @pytest.mark.parametrize("case", TASKS)
 def test_a_task_ends_as_it_would_without_the_plugin(node: Walled, uid: int, case: str) -> None:
-    """srun shows the same exit code, output and words of Slurm (GW-8)."""
+    """What srun shows is the same: exit code, output and words of Slurm (GW-8)."""
     options, script = TASKS[case]
     runs = [node.run("srun", *options, "bash", "-c", script, uid=who) for who in (uid, ADMIN)]
     contained, plain = [(one.returncode, told(one.stdout), told(one.stderr)) for one in runs]
@@ -88,8 +89,13 @@ def queue(node: Walled) -> Iterator[None]:
 def running(node: Walled, uid: int, script: str) -> tuple[int, str]:
     """Submit a script, and await that it says `ready`."""
     job, path = node.submit(uid, script)
-    until(lambda: "ready" in node.read(path), "a script that is ready")
+    until(partial(said, node, path, "ready"), "a script that is ready")
     return job, path
+
+
+def said(node: Walled, path: str, word: str) -> bool:
+    """Look for a word in some output."""
+    return word in node.read(path)
 
 
 def heard(node: Walled, uid: int, *options: str) -> list[str]:
@@ -98,7 +104,7 @@ def heard(node: Walled, uid: int, *options: str) -> list[str]:
     job, path = running(node, uid, script)
     for signal, word in (("TERM", "signal"), ("USR1", "mark")):
         node.say("scancel", "-s", signal, *options, str(job), uid=uid)
-        until(lambda awaited=word: awaited in node.read(path), "the signal")
+        until(partial(said, node, path, word), "the signal")
     node.say("scancel", str(job), uid=uid)
     assert node.ending(job).startswith("CANCELLED")
     words = node.read(path).split()
@@ -108,7 +114,7 @@ def heard(node: Walled, uid: int, *options: str) -> list[str]:
 @CONTAINED
 @pytest.mark.parametrize("whom", ["-b", "-f"], ids=["script", "everything"])
 def test_a_signal_arrives_as_often_as_without_the_plugin(node: Walled, uid: int, whom: str) -> None:
-    """scancel's signals reach a trap, none of them doubled by a process in between."""
+    """Signals of scancel reach a trap, none of them doubled by a process in between."""
     contained, plain = (heard(node, who, whom) for who in (uid, ADMIN))
     assert contained.count("signal") == plain.count("signal")
 
@@ -128,8 +134,8 @@ def test_a_suspended_job_stands_still(node: Walled, uid: int) -> None:
     job, _ = running(node, uid, "echo ready; sleep 4713 & wait")
 
     def states() -> set[str]:
-        said = node.say("ps", "axo", "stat,args").splitlines()
-        return {line[0] for line in said if line.endswith(("slurm_script", "sleep 4713"))}
+        lines = node.say("ps", "axo", "stat,args").splitlines()
+        return {line[0] for line in lines if line.endswith(("slurm_script", "sleep 4713"))}
 
     until(lambda: states() == {"S"}, "a script that sleeps")
     node.say("scontrol", "suspend", str(job))

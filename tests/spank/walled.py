@@ -60,7 +60,8 @@ class Walled:
     def say(self, *command: str, uid: int = 0, given: str = "") -> str:
         """Run a command that succeeds, and return what it says."""
         ended = self.run(*command, uid=uid, given=given)
-        assert ended.returncode == 0, f"{command}: {ended.returncode}\n{ended.stdout}{ended.stderr}\n{self.log()[-3000:]}"
+        words = f"{command}: {ended.returncode}\n{ended.stdout}{ended.stderr}"
+        assert ended.returncode == 0, words if command[0] == "cat" else f"{words}\n{self.log()[-3000:]}"
         return ended.stdout
 
     def submit(self, uid: int, script: str, *options: str) -> tuple[int, str]:
@@ -158,5 +159,6 @@ def arrange(node: Walled, root: Path) -> None:
     node.say("mknod", "/dev/loop-control", "c", "10", "237")
     node.say("cp", "/usr/lib/penstock.so", f"{SHARED}/usr/lib/")  # commands load it, too
     for uid in (TENANT, OTHER):
-        node.say("sh", "-c", f"mkdir -p /srv/{uid}/data /srv/{uid}/out; chown {uid}:{uid} /srv/{uid}/*; chmod 700 /srv/{uid}/*")
-        node.say("sh", "-c", f"echo 'of {uid}' >/srv/{uid}/data/own; chmod 711 /srv/{uid}")
+        node.say("install", "-d", "-m", "0711", f"/srv/{uid}")
+        node.say("install", "-d", "-m", "0700", "-o", str(uid), "-g", str(uid), f"/srv/{uid}/data", f"/srv/{uid}/out")
+        node.write(f"/srv/{uid}/data/own", f"of {uid}\n", mode="0644")
