@@ -57,6 +57,21 @@ class Walled:
             words, input=given, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
 
+    def outside(self, *command: str) -> None:
+        """Run a command of the test's own machine where the node's mounts are."""
+        words = ["nsenter", "--target", str(self.machine), *ENTER, *command]
+        subprocess.run(words, check=True, capture_output=True)
+
+    @contextmanager
+    def bound(self, source: str, target: str) -> Iterator[None]:
+        """Mount a directory of the node upon another one for a while."""
+        root = self.mini.place / "workplace/root"
+        self.outside("mount", "--bind", f"{root}{source}", f"{root}{target}")
+        try:
+            yield
+        finally:
+            self.outside("umount", f"{root}{target}")
+
     def say(self, *command: str, uid: int = 0, given: str = "") -> str:
         """Run a command that succeeds, and return what it says."""
         ended = self.run(*command, uid=uid, given=given)
@@ -153,8 +168,7 @@ def arrange(node: Walled, root: Path) -> None:
     inside = node.mini.place / "workplace"
     layers = f"lowerdir={root},upperdir={inside}/jail,workdir={inside}/jail-work"
     script = f"mkdir {inside}/jail {inside}/jail-work && mount -t overlay jail -o {layers} {inside}/root{SHARED}"
-    outside = ["nsenter", "--target", str(node.machine), *ENTER, "sh", "-c", script]
-    subprocess.run(outside, check=True, capture_output=True)
+    node.outside("sh", "-c", script)
     node.say("sh", "-c", f"touch /node-mark {SHARED}/jail-mark; mkdir -m 0755 /srv; chmod 1777 /tmp {SHARED}/tmp")
     node.say("mknod", "/dev/loop-control", "c", "10", "237")
     node.say("cp", "/usr/lib/penstock.so", f"{SHARED}/usr/lib/")  # commands load it, too
