@@ -30,6 +30,7 @@ from steps import ROOT, ToolError, exit_code, step
 SPANK = ROOT / "spank"
 ROOM = ROOT / "tests/images/room.sh"
 NAMESPACES = ("--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child")
+PATIENCE = 300  # seconds; what takes longer hangs
 SANITIZERS = "address,undefined"
 STRICT = ("-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all")
 # The archive gives each program what it asks for and no more: what needs Slurm's own functions stays out of tests.
@@ -73,14 +74,14 @@ class Made:
         """Their names."""
         return sorted(path.name for path in (self.tree / "out").iterdir())
 
-    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
+    def run(self, *words: str, seconds: int = PATIENCE) -> "subprocess.CompletedProcess[str]":
         """Run one of the programs in a room; what it writes goes away with the room."""
-        return self.command(f"/out/{words[0]}", *words[1:])
+        return self.command(f"/out/{words[0]}", *words[1:], seconds=seconds)
 
-    def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
+    def command(self, *words: str, seconds: int = PATIENCE) -> "subprocess.CompletedProcess[str]":
         """Run any command of the compiler's image in a room."""
         with tempfile.TemporaryDirectory(prefix="penstock-spank-") as work:
-            return in_a_room(f"{self.tree}:{self.rootfs}", Path(work), words)
+            return in_a_room(f"{self.tree}:{self.rootfs}", Path(work), words, seconds=seconds)
 
 
 def plugin(suite: str) -> Path:
@@ -161,14 +162,17 @@ def sweep(shelf: Path) -> None:
             shutil.rmtree(path)
 
 
-def in_a_room(lower: str, work: Path, command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+def in_a_room(
+    lower: str, work: Path, command: Sequence[str], *, seconds: int = PATIENCE
+) -> "subprocess.CompletedProcess[str]":
     """Run a command as root of a root file system; what it writes is in `work`/upper."""
     for name in ("upper", "work", "root"):
         (work / name).mkdir(exist_ok=True)
     # The sanitizers' own words are wanted, and none of this machine's variables.
     env = {"PATH": "/usr/sbin:/usr/bin", "LC_ALL": "C", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    bounded = ["timeout", "--signal=KILL", str(seconds)]  # what hangs is told as a failure
     return subprocess.run(
-        ["/usr/bin/unshare", *NAMESPACES, "/bin/sh", str(ROOM), lower, str(work), *command],
+        [*bounded, "unshare", *NAMESPACES, "/bin/sh", str(ROOM), lower, str(work), *command],
         env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace", check=False,
     )  # fmt: skip
@@ -189,7 +193,7 @@ def fuzz(made: Made, name: str, seconds: int, seed: int = 1) -> Fuzzed:
     """Feed one parser for a while, from the seeds beside its harness."""
     words = [f"-seed={seed}", f"-max_total_time={seconds}", "-max_len=4096", "-timeout=5", "-print_final_stats=1"]
     found = ["-dict=/spank/fuzz/words.dict", "-artifact_prefix=/run/", f"/spank/fuzz/seeds/{name}"]
-    ended = made.run(name, *words, *found)
+    ended = made.run(name, *words, *found, seconds=seconds + PATIENCE)
     executed = re.search(r"stat::number_of_executed_units:\s*(\d+)", ended.stdout)
     covered = re.findall(r"cov: (\d+)", ended.stdout)
     return Fuzzed(

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -200,6 +201,59 @@ static void a_directory_that_is_not_there(void)
 	refused(5000, W_POLICY, "policy /run/../run: no plain absolute path");
 }
 
+/* As kubelet lays out a ConfigMap: links at the top, files in a directory of the day, all of it mounted read-only. */
+static void furnish_volume(const char *data)
+{
+	furnish();
+	must(mkdir(in("..2026_11_16"), 0755), "..2026_11_16");
+	must(mkdir(in("plain"), 0755), "plain");
+	must(rename(in("uid"), in("..2026_11_16/uid")), "uid");
+	must(rename(in("ranges"), in("..2026_11_16/ranges")), "ranges");
+	must(rename(in("default"), in("..2026_11_16/default")), "default");
+	must(symlink(data, in("..data")), "..data");
+	must(symlink("..data/uid", in("uid")), "uid");
+	must(symlink("..data/ranges", in("ranges")), "ranges");
+	must(chmod(walls, 0777), walls);
+}
+
+static void seal(void)
+{
+	must(mount(walls, walls, NULL, MS_BIND, NULL), walls);
+	must(mount(NULL, walls, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), walls);
+}
+
+static void a_volume_of_kubernetes(void)
+{
+	furnish_volume("..2026_11_16");
+	refused(100001, W_OWNER, "policy %s: others than root may write there (mode 0777)", walls);
+	seal();
+	class_is(100001, CLASS_TENANT);
+	class_is(5000, CLASS_USER);
+	refused(100002, W_RANGE, "policy %s: tenant's uid 100002 has no file of its own", walls);
+	must(umount(walls), walls);
+	must(chmod(in("..2026_11_16"), 0775), "..2026_11_16");
+	seal();
+	refused(100001, W_OWNER, "policy %s: others than root may write there (mode 0775)", walls);
+	must(umount(walls), walls);
+	must(chmod(in("..2026_11_16"), 0755), "..2026_11_16");
+	must(lchown(in("..data"), 1234, 0), "..data");
+	seal();
+	refused(100001, W_OWNER, "policy %s: others than root may write there (mode 0777)", walls);
+	must(umount(walls), walls);
+}
+
+static void volumes_that_lead_elsewhere(void)
+{
+	static const char *const elsewhere[] = {"/etc", "..2026_11_16/uid", "..", "../..2026_11_16", "..nowhere", "plain"};
+
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++) {
+		furnish_volume(elsewhere[i]);
+		seal();
+		refused(100001, W_POLICY, "policy %s/..data", walls);
+		must(umount(walls), walls);
+	}
+}
+
 static void nothing_stays_open(void)
 {
 	int before = open("/", O_RDONLY), after;
@@ -208,6 +262,8 @@ static void nothing_stays_open(void)
 	close(before);
 	who_has_which();
 	others_could_have_written_it();
+	a_volume_of_kubernetes();
+	volumes_that_lead_elsewhere();
 	after = open("/", O_RDONLY);
 	CHECK(before == after);
 	close(after);
@@ -222,6 +278,8 @@ int main(void)
 	links_lead_nowhere();
 	what_is_no_file();
 	a_directory_that_is_not_there();
+	a_volume_of_kubernetes();
+	volumes_that_lead_elsewhere();
 	nothing_stays_open();
 	return checked();
 }

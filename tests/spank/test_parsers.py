@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 import spank
-from penstock.images.recipe import book
-from rootfs import rootfs
+from penstock.images import plugin
+from penstock.images.recipe import book, sources
+from rootfs import images_directory, rootfs
 
 SUITES = list(book().suites)
 SECONDS = 10
@@ -55,3 +58,23 @@ def test_the_plugin_shows_slurm_its_hooks_and_nothing_else(suite: str) -> None:
     assert ended.returncode == 0, ended.stdout
     hooks = re.compile(r"(plugin|spank_plugin|slurm_spank)_\w+|spank_options")
     assert [name for name in ended.stdout.split() if not hooks.fullmatch(name)] == []
+
+
+def test_the_same_sources_make_the_same_bytes_and_leave_the_compiler_alone() -> None:
+    """The compiler works among links to its image's own files: whatever wrote to one would write into the image."""
+    compiler = rootfs(book().default_suite, "toolchain")
+    before = files(compiler)
+    made = []
+    for turn in ("one", "two"):
+        # On the images' own file system: links do not lead to another.
+        with tempfile.TemporaryDirectory(prefix=f".{turn}-", dir=images_directory()) as workshop:
+            library = plugin.compile_in(Path(workshop), compiler, sources(spank.SPANK), "penstock.so", ["seccomp"])
+            made.append(library.read_bytes())
+    assert made[0] == made[1]
+    assert files(compiler) == before
+
+
+def files(root: Path) -> dict[Path, tuple[int, int]]:
+    """Every file of a tree with its size and date."""
+    paths = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in paths}

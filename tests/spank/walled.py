@@ -4,7 +4,7 @@ import base64
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,19 +129,21 @@ class Walled:
 
 
 @contextmanager
-def walled_node(root: Path, plugin: Path, suite: str, *, conf: str = "") -> Iterator[Walled]:
-    """Run a node with the plugin until the end of the block."""
-    with mini_cluster(root, nodes=1, adapt=lambda wanted: furnished(wanted, root, plugin, conf)) as mini:
+def walled_node(
+    root: Path, plugin: Path, suite: str, *, adapt: Callable[[dict[str, Any]], dict[str, Any]] = lambda wanted: wanted
+) -> Iterator[Walled]:
+    """Run a node with the plugin until the end of the block; `adapt` may change what is on it."""
+    with mini_cluster(root, nodes=1, adapt=lambda wanted: adapt(furnished(wanted, root, plugin))) as mini:
         node = Walled(mini, child(mini.unshare), suite)
         arrange(node, root)
         until(lambda: node.run("sinfo", "-h", "-o", "%T").stdout == "idle\n", "an idle node")
         yield node
 
 
-def furnished(wanted: dict[str, Any], root: Path, plugin: Path, conf: str) -> dict[str, Any]:
+def furnished(wanted: dict[str, Any], root: Path, plugin: Path) -> dict[str, Any]:
     """Add the plugin, its policies, and an image, which is the node's own root as it was built."""
     texts = {
-        "/etc/slurm/slurm.conf": (CONF.replace("jobacct_gather/none", "jobacct_gather/linux") + LOGGING + conf, 0o644),
+        "/etc/slurm/slurm.conf": (CONF.replace("jobacct_gather/none", "jobacct_gather/linux") + LOGGING, 0o644),
         "/etc/slurm/plugstack.conf": ("required /usr/lib/penstock.so\n", 0o644),
         "/etc/passwd": ((root / "etc/passwd").read_text() + people("u{0}:x:{0}:{0}::/tmp:/bin/bash"), 0o644),
         "/etc/group": ((root / "etc/group").read_text() + people("u{0}:x:{0}:"), 0o644),
