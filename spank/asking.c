@@ -14,7 +14,7 @@
 
 static struct options options = {.mount_home = -1, .writable = -1};
 static struct refusal wrong;
-static bool registered = true;
+static bool registered;
 static unsigned said; /* a bit for every enum option */
 
 static int take(int value, const char *argument, int remote)
@@ -51,6 +51,7 @@ static const struct {
 
 void asking_register(spank_t spank)
 {
+	registered = spank;
 	for (size_t i = 0; registered && i < KNOWN; i++) {
 		struct spank_option option = known[i].option;
 

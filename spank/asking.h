@@ -8,7 +8,7 @@
 #include "policy.h"
 #include "refusal.h"
 
-/* Registers the container options wherever they can be given. Where Pyxis has registered them, they are its own. */
+/* Registers the container options wherever they can be given. Where Pyxis has them, or for NULL, they are not ours. */
 void asking_register(spank_t spank);
 
 /* What was asked for by options so far. */

@@ -56,13 +56,17 @@ static void refuse_task(spank_t spank)
 
 int slurm_spank_init(spank_t spank, int argc, char *argv[])
 {
+	bool options = true;
+
 	for (int i = 0; i < argc; i++) {
 		if (!strncmp(argv[i], "policy=/", 8))
 			policies = argv[i] + 7;
+		else if (!strcmp(argv[i], "options=no"))
+			options = false;
 		else
 			refuse(&why, W_POLICY, 0, "plugstack.conf: unknown argument \"%.128s\"", argv[i]);
 	}
-	asking_register(spank);
+	asking_register(options ? spank : NULL);
 	return ESPANK_SUCCESS;
 }
 
