@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "layers.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +49,58 @@ static int open_points(int scratch, struct views *views, const char *cwd, struct
 	return made;
 }
 
+static int adopt_below(DIR *points, int image, struct refusal *why);
+
+/* A directory of the points hides the owner and the mode of the image's, so it takes them over; all the way down. */
+static int adopt(int point, int image, struct refusal *why)
+{
+	struct stat is;
+	DIR *points;
+	int adopted;
+
+	if (fstat(image, &is) || fchown(point, is.st_uid, is.st_gid) || fchmod(point, is.st_mode & 07777))
+		return refuse(why, W_ROOT, errno, "directories of the image");
+	points = fdopendir(dup(point));
+	if (!points)
+		return refuse(why, W_ROOT, errno, "directories of the image");
+	adopted = adopt_below(points, image, why);
+	closedir(points);
+	return adopted;
+}
+
+static int adopt_one(int points, int image, const char *name, struct refusal *why)
+{
+	int inner = openat(image, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int point = inner < 0 ? -1 : openat(points, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int adopted = point < 0 ? 0 : adopt(point, inner, why); /* where one of them has none there is nothing to hide */
+
+	if (point >= 0)
+		close(point);
+	if (inner >= 0)
+		close(inner);
+	return adopted;
+}
+
+static int adopt_below(DIR *points, int image, struct refusal *why)
+{
+	for (struct dirent *entry; (entry = readdir(points));)
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+		    adopt_one(dirfd(points), image, entry->d_name, why))
+			return -1;
+	return 0;
+}
+
+static int adopt_all(int scratch, int image, struct refusal *why)
+{
+	int points = openat(scratch, "points", O_RDONLY | O_DIRECTORY | O_CLOEXEC), adopted;
+
+	if (points < 0)
+		return refuse(why, W_ROOT, errno, "layers of the new root");
+	adopted = adopt(points, image, why);
+	close(points);
+	return adopted;
+}
+
 /* Names are relative to the scratch directory, the working directory of this process. */
 static int lay(bool writable, struct refusal *why)
 {
@@ -63,7 +117,7 @@ static int enter(int scratch, int image, struct views *views, const char *cwd, b
 	int root;
 
 	if (root_enter(scratch, why) || make_all(scratch, why) || open_points(scratch, views, cwd, why) ||
-	    tree_attach(image, scratch, "/image", why))
+	    tree_attach(image, scratch, "/image", why) || adopt_all(scratch, image, why))
 		return -1;
 	root = lay(writable, why);
 	if (root < 0 || root_swap(root, why) || views_attach(views, root, why))

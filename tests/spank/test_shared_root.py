@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from .walled import IMAGE, SHARED, USER, Walled
+from .walled import IMAGE, POLICIES, SHARED, USER, Walled
 
 LOOK = "ls -d /node-mark /jail-mark /etc/penstock 2>&1"
 SEEN = ["/jail-mark", "ls: cannot access '/etc/penstock': No such file or directory"]
@@ -67,6 +67,32 @@ def test_slurm_can_be_used_from_inside(node: Walled) -> None:
     assert (ended, said) == ("COMPLETED 0:0", "/jail-mark\nstep 0\n1\n")
 
 
+def test_configuration_that_slurmctld_sent_is_seen(node: Walled) -> None:
+    """A node without files has it in its spool directory, of which nothing else is shown (TR-5)."""
+    cache, other = "/var/spool/slurmd-w1/conf-cache", "/var/spool/slurmd-w1/of-other-jobs"
+    node.say("sh", "-c", 'mkdir -p "$1" "$2"; touch "$1/slurm.conf"; ln -sfn "$1" /run/slurm/conf', "-", cache, other)
+    try:
+        said = node.say("srun", "sh", "-c", "ls /run/slurm/conf/ /var/spool/slurmd-w1", uid=USER)
+    finally:
+        node.say("rm", "/run/slurm/conf")
+    assert said.split() == ["/run/slurm/conf/:", "slurm.conf", "/var/spool/slurmd-w1:", "conf-cache"]
+
+
+def test_a_policy_can_show_more_of_the_node_and_fewer_devices(node: Walled) -> None:
+    """Mounts, kept paths and a small /dev are the policy's to say."""
+    node.say("sh", "-c", "mkdir -p /scratch /models; touch /scratch/kept /models/shown; chmod 777 /scratch /models")
+    more = "keep /scratch\nmount /models /mnt/models ro\ndevices minimal\ndevice /dev/loop-control\n"
+    node.policy(f"uid/{USER}", POLICIES[f"uid/{USER}"] + more)
+    try:
+        script = "ls /scratch /mnt/models; touch /scratch/new /mnt/models/new; ls /dev; echo x >/dev/null"
+        ended = node.run("srun", "sh", "-c", script, uid=USER)
+    finally:
+        node.policy(f"uid/{USER}", POLICIES[f"uid/{USER}"])
+    devices = "fd full loop-control null ptmx pts random stderr stdin stdout tty urandom zero".split()
+    assert ended.stdout.split() == ["/mnt/models:", "shown", "/scratch:", "kept", *devices]
+    assert ended.stderr.count("Read-only file system") == 1
+
+
 def test_the_current_directory_is_kept(node: Walled) -> None:
     """A task begins where it was submitted, if the shared root has such a place."""
     node.say("install", "-d", "-m", "0755", f"{SHARED}/work", "/work")
@@ -86,6 +112,24 @@ def test_a_container_is_made_of_a_directory(node: Walled) -> None:
     assert ended.stdout == "/usr\n/image-mark\ndata\n"
     assert ended.stderr.count("Read-only file system") == 2
     assert node.read("/tmp/mine/new") == ""
+
+
+def test_a_container_can_be_asked_for_by_variables(node: Walled) -> None:
+    """As with Pyxis; options count more."""
+    node.say("install", "-d", "-m", "0755", "/tmp/asked")
+    variables = ["PYXIS_CONTAINER_IMAGE=/", "PYXIS_CONTAINER_WORKDIR=/etc", "PYXIS_CONTAINER_MOUNTS=/tmp/asked:/mnt/x"]
+    look = ["sh", "-c", "pwd; grep -c ' /mnt/x ' /proc/self/mounts"]
+    assert node.say("env", *variables, "srun", *look, uid=USER) == "/etc\n1\n"
+    assert node.say("env", *variables, "srun", "--container-workdir=/usr", *look, uid=USER) == "/usr\n1\n"
+
+
+def test_what_is_written_to_a_writable_container_goes_with_it(node: Walled) -> None:
+    """Files of the image are written where their modes allow it, and only the step sees that."""
+    node.say("sh", "-c", f"mkdir -p {SHARED}/home/made/etc; chown -R {USER} {SHARED}/home/made")
+    node.say("sh", "-c", f"cp -a {IMAGE}/usr {IMAGE}/bin {IMAGE}/lib {IMAGE}/lib64 {SHARED}/home/made/")
+    words = ["srun", "--container-image=/home/made", "--container-writable", "--container-mount-home"]
+    assert node.say(*words, "sh", "-c", "echo new >/etc/new; cat /etc/new; ls -d $HOME", uid=USER) == "new\n/tmp\n"
+    assert node.run("ls", f"{SHARED}/home/made/etc").stdout == ""
 
 
 def test_a_containers_image_is_opened_as_the_user(node: Walled) -> None:

@@ -54,6 +54,18 @@ def test_a_tenant_has_processes_of_its_own(node: Walled) -> None:
     assert walled(node, "ls /proc/kcore /proc/cmdline /proc/sys /proc/keys 2>/dev/null; true") == ""
 
 
+def test_every_namespace_is_the_tenants_own(node: Walled) -> None:
+    """Mounts, processes, memory, names and network; that of the node if the policy says so (GW-5)."""
+    kinds = ("mnt", "pid", "ipc", "uts", "net")
+    look = ["readlink", *(f"/proc/self/ns/{kind}" for kind in kinds)]
+    outside = node.say(*look).split()
+    inside = node.say("srun", *look, uid=TENANT).split()
+    assert [one == other for one, other in zip(inside, outside, strict=True)] == [False] * 5
+    node.policy(f"uid/{TENANT}", tenant(TENANT, "net host"))
+    assert node.say("srun", *look, uid=TENANT).split()[-1] == outside[-1]
+    assert walled(node, "hostname").startswith("job-")
+
+
 def test_tasks_of_a_step_share_their_room(node: Walled) -> None:
     """Two tasks see each other, their memory and their files; another step sees nothing of it."""
     arrive = "touch /tmp/of-$SLURM_PROCID /dev/shm/of-$SLURM_PROCID"
@@ -123,11 +135,10 @@ def test_only_variables_on_the_list_go_through(node: Walled) -> None:
 
 
 def test_a_tenant_cannot_reach_slurm(node: Walled) -> None:
-    """No socket, no configuration, no network (T12, T13, T23)."""
+    """No socket, no configuration (T12, T13, T23)."""
     ended = node.run("srun", "bash", "-c", "sbatch --wrap true; squeue; srun true", uid=TENANT)
     assert ended.returncode != 0
     assert ended.stdout == ""
-    assert re.findall(r"(?m)^ *(\w+):", walled(node, "cat /proc/self/net/dev")) == ["lo"]
 
 
 def test_a_tenants_step_can_name_a_granted_image_only(node: Walled) -> None:
@@ -169,9 +180,16 @@ def test_output_outside_of_the_tenants_directory_is_refused(node: Walled, case: 
 
 def test_limits_are_the_policys(node: Walled) -> None:
     """Hard and soft, whatever the submitting shell had."""
-    node.policy(f"uid/{TENANT}", tenant(TENANT, "limit nofile 64", "limit nproc 30", "tmp 1M", "shm 2M"))
-    assert walled(node, "ulimit -Hn; ulimit -Sn; ulimit -Hu").split() == ["64", "64", "30"]
+    node.policy(f"uid/{TENANT}", tenant(TENANT, "limit nofile 64", "limit nproc 3000", "tmp 1M", "shm 2M"))
+    assert walled(node, "ulimit -Hn; ulimit -Sn; ulimit -Hu").split() == ["64", "64", "3000"]
     assert walled(node, "df --output=size /tmp /dev/shm | tail -n +2").split() == ["1024", "2048"]
+
+
+def test_a_granted_device_comes_with_what_its_driver_needs(node: Walled) -> None:
+    """The device itself, /proc whole but for other people's processes, /sys to be read (T22)."""
+    node.policy(f"uid/{TENANT}", tenant(TENANT, "device /dev/loop-control"))
+    said = walled(node, "ls /dev/loop*; ls -d /proc/meminfo /sys/class /proc/1; grep -o ' /sys sysfs ro' /proc/mounts; true")
+    assert said.splitlines() == ["/dev/loop-control", "/proc/meminfo", "/sys/class", " /sys sysfs ro"]
 
 
 def test_nothing_is_left_of_a_step(node: Walled) -> None:
