@@ -70,6 +70,13 @@ def test_stdin_of_srun_reaches_a_task(node: Walled) -> None:
 
 
 @EVERYBODY
+def test_a_terminal_is_a_terminal(node: Walled, uid: int) -> None:
+    """A shell on one works in a room, and ends with its own exit code."""
+    code, shown = node.typed(uid, "echo sum $((40 + 2)); exit 5\n", "srun", "--pty", "bash", "--norc")
+    assert (code, "sum 42\r\n" in shown) == (5, True)
+
+
+@EVERYBODY
 def test_tasks_of_an_array_know_which_they_are(node: Walled, uid: int) -> None:
     """Each has its own step, and its own room."""
     place = f"{node.place(uid)}/array-%A-%a.out"

@@ -2,11 +2,13 @@
 
 import base64
 import os
+import pty
 import re
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +51,27 @@ class Walled:
 
     def run(self, *command: str, uid: int = 0, given: str = "") -> "subprocess.CompletedProcess[str]":
         """Run a command on the node, outside of any job."""
-        root = str(self.mini.place / "workplace/root")
-        somebody = ["chroot", f"--userspec={uid}:{uid}", "--groups=", root]
-        words = ["nsenter", "--target", str(self.machine), *ENTER, *somebody, "env", "-C", "/tmp", *command]
+        words = [*self._entering(uid), *command]
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "SECRET_KEY": "not for everybody"}
         return subprocess.run(
             words, input=given, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
+
+    def typed(self, uid: int, text: str, *command: str) -> tuple[int, str]:
+        """Run a command on a terminal, type into it, and tell its exit code and all that the terminal shows."""
+        ours, theirs = pty.openpty()
+        words = [*self._entering(uid), *command]
+        with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True) as running:
+            os.close(theirs)
+            os.write(ours, text.encode())
+            shown = b"".join(iter(partial(_read, ours), b""))
+        os.close(ours)
+        return running.returncode, shown.decode()
+
+    def _entering(self, uid: int) -> list[str]:
+        root = str(self.mini.place / "workplace/root")
+        somebody = ["chroot", f"--userspec={uid}:{uid}", "--groups=", root]
+        return ["nsenter", "--target", str(self.machine), *ENTER, *somebody, "env", "-C", "/tmp"]
 
     def outside(self, *command: str) -> None:
         """Run a command of the test's own machine where the node's mounts are."""
@@ -128,6 +144,13 @@ class Walled:
         return self.read(LOG)
 
 
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # EIO: nobody is at the other end any more
+        return b""
+
+
 @contextmanager
 def walled_node(
     root: Path, plugin: Path, suite: str, *, adapt: Callable[[dict[str, Any]], dict[str, Any]] = lambda wanted: wanted
@@ -171,6 +194,9 @@ def arrange(node: Walled, root: Path) -> None:
     layers = f"lowerdir={root},upperdir={inside}/jail,workdir={inside}/jail-work"
     script = f"mkdir {inside}/jail {inside}/jail-work && mount -t overlay jail -o {layers} {inside}/root{SHARED}"
     node.outside("sh", "-c", script)
+    node.say("mkdir", "/dev/pts")
+    node.outside("mount", "-t", "devpts", "-o", "ptmxmode=0666,mode=0620,gid=5", "pts", f"{inside}/root/dev/pts")
+    node.say("ln", "-s", "pts/ptmx", "/dev/ptmx")
     node.say("sh", "-c", f"touch /node-mark {SHARED}/jail-mark; mkdir -m 0755 /srv; chmod 1777 /tmp {SHARED}/tmp")
     node.say("mknod", "/dev/loop-control", "c", "10", "237")
     node.say("cp", "/usr/lib/penstock.so", f"{SHARED}/usr/lib/")  # commands load it, too
