@@ -52,7 +52,6 @@ static void take(struct options *options, const char *line)
 		must(why.code == W_NONE);
 	else
 		must(why.code == W_OPTION && why.what[0] && options->mount_count == mounts);
-	must_be_right(options);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
@@ -63,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	for (char *line; (line = strsep(&rest, "\n"));)
 		if (*line)
 			take(&options, line);
+	must_be_right(&options);
 	options_free(&options);
 	free(text);
 	return 0;
