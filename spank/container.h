@@ -1,4 +1,4 @@
-/* A container of class `user`: an image and directories that the user could open anyway, and nothing that raises them. */
+/* A container of class `user`: an image and directories that the user could open anyway, where nothing raises them. */
 #pragma once
 
 #include "shared.h"

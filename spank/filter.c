@@ -26,7 +26,7 @@
 #define NAMESPACES \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 #define LONGEST 256
-#define LOW(n) ((unsigned)offsetof(struct seccomp_data, args[n])) /* the lower half, as both of these are little-endian */
+#define LOW(n) ((unsigned)offsetof(struct seccomp_data, args[n])) /* the lower half: both are little-endian */
 
 /* Mounts and namespaces; other people's processes; what only root has a use for; what kernels were broken by. */
 static const long denied[] = {

@@ -95,7 +95,7 @@ static int check(const struct policy *policy, int directory, int fd, struct refu
 
 	if (fstat(fd, &is))
 		return errno == EBADF ? 0 : refuse(why, W_OUTPUT, errno, "descriptor %d", fd);
-	if (is_nameless_pipe(fd, &is) || is_harmless_device(&is) || S_ISSOCK(is.st_mode))
+	if (is_nameless_pipe(fd, &is) || is_harmless_device(&is))
 		return 0;
 	if (S_ISREG(is.st_mode))
 		return check_file(policy, directory, fd, &is, why);

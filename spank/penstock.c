@@ -3,8 +3,8 @@
  * (task_init_privileged) and gives up the rest as the user (task_init).
  *
  * slurmd drains a node whose slurmstepd fails before it has forked its tasks. So whatever goes wrong earlier is noted,
- * and the tasks are refused: they become unable to start any program, and end in the last hook, when Slurm expects tasks
- * to end. What hooks return counts only if plugstack.conf says `required`, so nothing depends on it.
+ * and the tasks are refused: they become unable to start any program, and end in the last hook, when Slurm expects
+ * tasks to end. What hooks return counts only if plugstack.conf says `required`, so nothing depends on it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +38,7 @@ static int output = -1;
 static bool prepared, own_reason;
 static unsigned ended;
 
-/* Ends a task that must not run, and says why: once for all tasks of the step, unless this one has a reason of its own. */
+/* Ends a task that must not run, and says why: once for all tasks, unless this one has a reason of its own. */
 static void refuse_task(spank_t spank)
 {
 	char line[768], name[64];

@@ -1,4 +1,4 @@
-/* What a new root shows beside its own files: trees, taken while the node can be seen, attached when it no longer can. */
+/* What a new root shows beside its own files: trees, taken while the node can be seen, and attached afterwards. */
 #pragma once
 
 #include <stdbool.h>

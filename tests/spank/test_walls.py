@@ -178,6 +178,13 @@ def test_output_outside_of_the_tenants_directory_is_refused(node: Walled, case: 
     assert node.run("ls", mark).returncode != 0
 
 
+def test_input_from_the_node_is_refused(node: Walled) -> None:
+    """A file that anybody may read on the node is not for tenants to read (T17)."""
+    before = len(node.log())
+    assert node.batch(TENANT, "cat", "-i", "/etc/passwd")[0] == "FAILED 1:0"
+    assert re.search(r"descriptor 0 leads to \S*/etc/passwd, .*\(W032\)", node.log()[before:])
+
+
 def test_limits_are_the_policys(node: Walled) -> None:
     """Hard and soft, whatever the submitting shell had."""
     node.policy(f"uid/{TENANT}", tenant(TENANT, "limit nofile 64", "limit nproc 3000", "tmp 1M", "shm 2M"))
