@@ -86,7 +86,8 @@ int asking_environment(spank_t spank, struct refusal *why)
 		return -1;
 	}
 	value = registered ? malloc(LONGEST_VALUE) : NULL;
-	for (size_t i = 0; value && i < KNOWN; i++)
+	/* The image comes first; variables for containers are nothing to a step that asks for none. */
+	for (size_t i = 0; value && i < KNOWN && (!i || options.image); i++)
 		if (take_variable(spank, i, value, why))
 			break;
 	free(value);

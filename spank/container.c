@@ -15,13 +15,18 @@
 #include "slurm_files.h"
 #include "views.h"
 
+static bool asks(const struct options *options)
+{
+	return options->name || options->mount_count || options->workdir || options->save || options->environment_count ||
+	       options->mount_home > 0 || options->writable > 0 || options->remap_root;
+}
+
 int container_check(const struct step *step, struct refusal *why)
 {
 	const struct options *options = step->options;
 
 	if (!options->image)
-		return options->name || options->mount_count || options->workdir || options->save
-			       ? refuse(why, W_OPTION, 0, "container options without --container-image") : 0;
+		return asks(options) ? refuse(why, W_OPTION, 0, "container options without --container-image") : 0;
 	if (step->policy->no_containers)
 		return refuse(why, W_OPTION, 0, "the policy allows no containers");
 	if (options->image[0] != '/' && options->image[0] != '.')
@@ -50,6 +55,7 @@ static int open_as(const struct step *step, const char *path, int flags)
 	return fd;
 }
 
+/* With all that is mounted below it, always: without, what lies under those mounts could be seen. */
 static int add_mount(struct views *views, const struct step *step, const struct option_mount *mount,
 		     struct refusal *why)
 {

@@ -149,6 +149,15 @@ def test_nothing_in_a_container_raises_anybody(node: Walled) -> None:
     assert ended.stdout.split() == ["NoNewPrivs:", "1"]
 
 
+@pytest.mark.parametrize("option", ["--container-mounts=/tmp:/mnt", "--container-writable", "--container-env=A"])
+def test_an_option_without_an_image_is_refused(node: Walled, option: str) -> None:
+    """Pyxis would run the step outside of any container; a variable that is there for others does no harm."""
+    ended = node.run("srun", option, "echo", "ran", uid=USER)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "container options without --container-image (W020)" in ended.stderr
+    assert node.say("env", "PYXIS_CONTAINER_WORKDIR=/usr", "srun", "echo", "ran", uid=USER) == "ran\n"
+
+
 @pytest.mark.parametrize("option", ["--container-name=x", "--container-save=/tmp/x", "--container-remap-root"])
 def test_what_is_not_to_be_had_is_refused(node: Walled, option: str) -> None:
     """An option that would be ignored is refused instead."""

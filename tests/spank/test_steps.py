@@ -112,8 +112,8 @@ def heard(node: Walled, uid: int, *options: str) -> list[str]:
     for signal, word in (("TERM", "signal"), ("USR1", "mark")):
         node.say("scancel", "-s", signal, *options, str(job), uid=uid)
         until(partial(said, node, path, word), "the signal")
-    node.say("scancel", str(job), uid=uid)
-    assert node.ending(job).startswith("CANCELLED")
+    node.say("scancel", "-s", "KILL", "-f", str(job), uid=uid)
+    node.ending(job)
     words = node.read(path).split()
     return words[: words.index("mark")]
 
