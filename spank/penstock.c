@@ -138,7 +138,7 @@ int slurm_spank_task_init_privileged(spank_t spank, int argc, char *argv[])
 	(void)argc;
 	(void)argv;
 	if (!prepared)
-		refuse(&why, W_SLURM, 0, "slurmstepd did not prepare it (NamespaceType, JobContainerType?)");
+		refuse(&why, W_SLURM, 0, "slurmstepd did not prepare it");
 	else if (!common && policy.class != CLASS_ADMIN)
 		enter();
 	own_reason = !common;
