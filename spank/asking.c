@@ -1,0 +1,179 @@
+#define _GNU_SOURCE
+#include "asking.h"
+
+#include <limits.h>
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "environment.h"
+
+#define LONGEST_VALUE 65536
+
+static struct options options = {.mount_home = -1, .writable = -1};
+static struct refusal wrong;
+static bool registered;
+static unsigned said; /* a bit for every enum option */
+
+static int take(int value, const char *argument, int remote)
+{
+	char line[768];
+
+	said |= 1u << value;
+	if (!options_take(&options, (enum option)value, argument, &wrong) || remote)
+		return 0; /* on the node the tasks are refused, with all that there is to say */
+	refusal_words(&wrong, line, sizeof(line));
+	slurm_error("penstock: %s", line);
+	return -1;
+}
+
+static const struct {
+	struct spank_option option;
+	const char *variable; /* as Pyxis has them */
+} known[] = {
+	{{"container-image", "PATH|DIGEST", "files of the container", 1, OPTION_IMAGE, take}, "IMAGE"},
+	{{"container-mounts", "SRC:DST[:ro][,...]", "directories in the container", 1, OPTION_MOUNTS, take}, "MOUNTS"},
+	{{"container-workdir", "PATH", "where tasks begin in the container", 1, OPTION_WORKDIR, take}, "WORKDIR"},
+	{{"container-name", "NAME", "a name to use the container again", 1, OPTION_NAME, take}, "NAME"},
+	{{"container-save", "PATH", "where to save the container", 1, OPTION_SAVE, take}, "SAVE"},
+	{{"container-env", "NAME[,...]", "variables that stay as they are", 1, OPTION_ENV, take}, "ENV"},
+	{{"container-mount-home", NULL, "show the home directory", 0, OPTION_MOUNT_HOME, take}, NULL},
+	{{"no-container-mount-home", NULL, "do not", 0, OPTION_NO_MOUNT_HOME, take}, NULL},
+	{{"container-remap-root", NULL, "be root in the container", 0, OPTION_REMAP_ROOT, take}, NULL},
+	{{"no-container-remap-root", NULL, "do not", 0, OPTION_NO_REMAP_ROOT, take}, NULL},
+	{{"container-writable", NULL, "files of the container can be written", 0, OPTION_WRITABLE, take}, NULL},
+	{{"container-readonly", NULL, "they cannot", 0, OPTION_READONLY, take}, NULL},
+};
+
+#define KNOWN (sizeof(known) / sizeof(*known))
+
+void asking_register(spank_t spank)
+{
+	registered = spank;
+	for (size_t i = 0; registered && i < KNOWN; i++) {
+		struct spank_option option = known[i].option;
+
+		registered = spank_option_register(spank, &option) == ESPANK_SUCCESS;
+	}
+}
+
+const struct options *asking_options(void)
+{
+	return &options;
+}
+
+static int take_variable(spank_t spank, size_t i, char *value, struct refusal *why)
+{
+	char name[64];
+	const struct spank_option *option = &known[i].option;
+
+	if (!known[i].variable || said & 1u << option->val)
+		return 0;
+	snprintf(name, sizeof(name), "PYXIS_CONTAINER_%s", known[i].variable);
+	if (spank_getenv(spank, name, value, LONGEST_VALUE) != ESPANK_SUCCESS)
+		return 0;
+	return options_take(&options, (enum option)option->val, value, why);
+}
+
+int asking_environment(spank_t spank, struct refusal *why)
+{
+	char *value;
+
+	if (wrong.code != W_NONE) {
+		*why = wrong;
+		return -1;
+	}
+	value = registered ? malloc(LONGEST_VALUE) : NULL;
+	/* The image comes first; variables for containers are nothing to a step that asks for none. */
+	for (size_t i = 0; value && i < KNOWN && (!i || options.image); i++)
+		if (take_variable(spank, i, value, why))
+			break;
+	free(value);
+	return why->code == W_NONE ? 0 : -1;
+}
+
+void step_name(spank_t spank, char *name, size_t size)
+{
+	uint32_t job = 0, step = 0;
+
+	spank_get_item(spank, S_JOB_ID, &job);
+	spank_get_item(spank, S_JOB_STEPID, &step);
+	if (step == SLURM_BATCH_SCRIPT)
+		snprintf(name, size, "%u.batch", job);
+	else if (step == SLURM_INTERACTIVE_STEP)
+		snprintf(name, size, "%u.interactive", job);
+	else
+		snprintf(name, size, "%u.%u", job, step);
+}
+
+void step_host(spank_t spank, char *name, size_t size)
+{
+	uint32_t job = 0;
+
+	spank_get_item(spank, S_JOB_ID, &job);
+	snprintf(name, size, "job-%u", job);
+}
+
+int step_script(spank_t spank, const char **script, struct refusal *why)
+{
+	uint32_t step = 0;
+	char **argv = NULL;
+	int argc = 0;
+
+	if (spank_get_item(spank, S_JOB_STEPID, &step))
+		return refuse(why, W_SLURM, 0, "Slurm does not say which step this is");
+	*script = NULL;
+	if (step != SLURM_BATCH_SCRIPT)
+		return 0;
+	if (spank_get_item(spank, S_JOB_ARGV, &argc, &argv) || argc < 1 || !argv[0])
+		return refuse(why, W_SLURM, 0, "Slurm does not say where the batch script is");
+	*script = argv[0];
+	return 0;
+}
+
+/* Slurm's array changes with every variable that goes, so each look begins anew. */
+static int drop_one(spank_t spank, const struct policy *policy, bool *dropped, struct refusal *why)
+{
+	char **variables = NULL;
+	char *name;
+
+	*dropped = false;
+	if (spank_get_item(spank, S_JOB_ENV, &variables))
+		return refuse(why, W_SLURM, 0, "Slurm does not say what the task's environment is");
+	while (variables && *variables && environment_passes(policy, *variables, strcspn(*variables, "=")))
+		variables++;
+	if (!variables || !*variables)
+		return 0;
+	name = strndup(*variables, strcspn(*variables, "="));
+	if (!name || spank_unsetenv(spank, name)) {
+		free(name);
+		return refuse(why, W_CONFINE, 0, "Slurm does not let go of the variable %.64s", *variables);
+	}
+	free(name);
+	*dropped = true;
+	return 0;
+}
+
+int step_environment(spank_t spank, const struct policy *policy, const char *workdir, struct refusal *why)
+{
+	const char *const own[][2] = {
+		{"HOME", workdir ? workdir : "/tmp"}, {"LOGNAME", policy->tenant}, {"USER", policy->tenant},
+		{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, {"SHELL", "/bin/sh"},
+		{"TMPDIR", "/tmp"},
+	};
+	bool dropped;
+
+	do {
+		if (drop_one(spank, policy, &dropped, why))
+			return -1;
+	} while (dropped);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		spank_err_t answer = own[i][1] ? spank_setenv(spank, own[i][0], own[i][1], 0) : ESPANK_SUCCESS;
+
+		if (answer != ESPANK_SUCCESS && answer != ESPANK_ENV_EXISTS)
+			return refuse(why, W_CONFINE, 0, "Slurm does not take the variable %s", own[i][0]);
+	}
+	return 0;
+}

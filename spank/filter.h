@@ -1,0 +1,13 @@
+/* System calls that a tenant's processes cannot make. */
+#pragma once
+
+#include "refusal.h"
+
+/* setgroups() does nothing, and says that it did: for Slurm's own, once the groups are right. */
+int filter_groups(struct refusal *why);
+
+/* No program can be started. */
+int filter_programs(struct refusal *why);
+
+/* The deny list; needs no privilege but no_new_privs. */
+int filter_calls(struct refusal *why);
