@@ -28,19 +28,11 @@ static int take_policy(int directory, const char *name, struct trusted *file, st
 static int own_policy(int policies, const char *path, uid_t uid, struct policy *policy, struct refusal *why)
 {
 	struct trusted file = {0};
-	int result, own;
-	bool absent;
 	char name[16];
 
-	snprintf(file.path, sizeof(file.path), "%s/uid", path);
-	own = trust_directory(policies, "uid", file.path, &absent, why);
-	if (own < 0)
-		return absent ? 0 : -1;
-	snprintf(name, sizeof(name), "%u", uid);
-	snprintf(file.path, sizeof(file.path), "%s/uid/%s", path, name);
-	result = take_policy(own, name, &file, policy, why);
-	close(own);
-	return result;
+	snprintf(name, sizeof(name), "uid-%u", uid);
+	snprintf(file.path, sizeof(file.path), "%s/%s", path, name);
+	return take_policy(policies, name, &file, policy, why);
 }
 
 /* Without `ranges` nobody can know who must not be let through, so it has to be there. */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,18 +55,6 @@ static int keep_trusted(int directory, const char *path, struct refusal *why)
 		return directory;
 	close(directory);
 	return -1;
-}
-
-int trust_directory(int above, const char *name, const char *path, bool *absent, struct refusal *why)
-{
-	int directory = open_plain(above, name, DIRECTORY);
-
-	*absent = directory < 0 && errno == ENOENT;
-	if (*absent)
-		return -1;
-	if (directory < 0)
-		return refuse(why, W_POLICY, errno, "policy %s", path);
-	return keep_trusted(directory, path, why);
 }
 
 /*

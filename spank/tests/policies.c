@@ -58,10 +58,9 @@ static void furnish(void)
 	must(mkdtemp(place) ? 0 : -1, place);
 	snprintf(walls, sizeof(walls), "%s/policies", place);
 	must(mkdir(walls, 0700), walls);
-	must(mkdir(in("uid"), 0700), "uid");
 	put("ranges", RANGES);
 	put("default", USER);
-	put("uid/100001", TENANT);
+	put("uid-100001", TENANT);
 }
 
 static void class_is(uid_t uid, enum user_class wanted)
@@ -99,7 +98,7 @@ static void who_has_which(void)
 	class_is(5000, CLASS_USER);
 	refused(100002, W_RANGE, "policy %s: tenant's uid 100002 has no file of its own", walls);
 	refused(5, W_POLICY, "policy %s/default: has class user, the uid's range has class admin", walls);
-	put("uid/5", ADMIN);
+	put("uid-5", ADMIN);
 	class_is(5, CLASS_ADMIN);
 	put("default", TENANT);
 	refused(5000, W_POLICY, "policy %s/default: a tenant has a file of its own", walls);
@@ -114,8 +113,8 @@ static void who_has_which(void)
 static void a_slip_is_told_with_its_file(void)
 {
 	furnish();
-	put("uid/100001", TENANT "mout /a /b\n");
-	refused(100001, W_WORD, "policy %s/uid/100001: line 6: unknown word \"mout\"", walls);
+	put("uid-100001", TENANT "mout /a /b\n");
+	refused(100001, W_WORD, "policy %s/uid-100001: line 6: unknown word \"mout\"", walls);
 	put("ranges", RANGES "x\n");
 	refused(5000, W_WORD, "policy %s/ranges: line 5: unknown word \"x\"", walls);
 }
@@ -140,8 +139,7 @@ static void others_could_have_written_it(void)
 	furnish();
 	modes_and_owners(walls, 100001, 0700);
 	modes_and_owners(place, 100001, 0700);
-	modes_and_owners(in("uid"), 100001, 0700);
-	modes_and_owners(in("uid/100001"), 100001, 0600);
+	modes_and_owners(in("uid-100001"), 100001, 0600);
 	modes_and_owners(in("ranges"), 5000, 0600);
 	modes_and_owners(in("default"), 5000, 0600);
 	class_is(100001, CLASS_TENANT);
@@ -164,30 +162,29 @@ static void behind_a_link(const char *path, uid_t uid, const char *words)
 static void links_lead_nowhere(void)
 {
 	furnish();
-	behind_a_link(in("uid/100001"), 100001, in("uid/100001"));
-	behind_a_link(in("uid"), 100001, in("uid"));
+	behind_a_link(in("uid-100001"), 100001, in("uid-100001"));
 	behind_a_link(in("ranges"), 5000, in("ranges"));
 	behind_a_link(in("default"), 5000, in("default"));
 	behind_a_link(walls, 100001, walls);
 	behind_a_link(place, 100001, place);
 	class_is(100001, CLASS_TENANT);
-	must(link(in("uid/100001"), in("second")), "second");
-	refused(100001, W_OWNER, "policy %s: has a second name", in("uid/100001"));
+	must(link(in("uid-100001"), in("second")), "second");
+	refused(100001, W_OWNER, "policy %s: has a second name", in("uid-100001"));
 }
 
 static void what_is_no_file(void)
 {
 	furnish();
-	must(unlink(in("uid/100001")), "uid/100001");
-	must(mkfifo(in("uid/100001"), 0600), "uid/100001");
-	refused(100001, W_OWNER, "policy %s: is no regular file", in("uid/100001"));
-	must(unlink(in("uid/100001")), "uid/100001");
-	must(mkdir(in("uid/100001"), 0700), "uid/100001");
-	refused(100001, W_OWNER, "policy %s: is no regular file", in("uid/100001"));
-	must(rmdir(in("uid/100001")), "uid/100001");
-	put("uid/100001", TENANT);
-	must(truncate(in("uid/100001"), POLICY_LARGEST + 1), "uid/100001");
-	refused(100001, W_WORD, "policy %s: is longer than %d bytes", in("uid/100001"), POLICY_LARGEST);
+	must(unlink(in("uid-100001")), "uid-100001");
+	must(mkfifo(in("uid-100001"), 0600), "uid-100001");
+	refused(100001, W_OWNER, "policy %s: is no regular file", in("uid-100001"));
+	must(unlink(in("uid-100001")), "uid-100001");
+	must(mkdir(in("uid-100001"), 0700), "uid-100001");
+	refused(100001, W_OWNER, "policy %s: is no regular file", in("uid-100001"));
+	must(rmdir(in("uid-100001")), "uid-100001");
+	put("uid-100001", TENANT);
+	must(truncate(in("uid-100001"), POLICY_LARGEST + 1), "uid-100001");
+	refused(100001, W_WORD, "policy %s: is longer than %d bytes", in("uid-100001"), POLICY_LARGEST);
 }
 
 static void a_directory_that_is_not_there(void)
@@ -207,11 +204,11 @@ static void furnish_volume(const char *data)
 	furnish();
 	must(mkdir(in("..2026_11_16"), 0755), "..2026_11_16");
 	must(mkdir(in("plain"), 0755), "plain");
-	must(rename(in("uid"), in("..2026_11_16/uid")), "uid");
+	must(rename(in("uid-100001"), in("..2026_11_16/uid-100001")), "uid-100001");
 	must(rename(in("ranges"), in("..2026_11_16/ranges")), "ranges");
 	must(rename(in("default"), in("..2026_11_16/default")), "default");
 	must(symlink(data, in("..data")), "..data");
-	must(symlink("..data/uid", in("uid")), "uid");
+	must(symlink("..data/uid-100001", in("uid-100001")), "uid-100001");
 	must(symlink("..data/ranges", in("ranges")), "ranges");
 	must(chmod(walls, 0777), walls);
 }
@@ -244,7 +241,7 @@ static void a_volume_of_kubernetes(void)
 
 static void volumes_that_lead_elsewhere(void)
 {
-	static const char *const elsewhere[] = {"/etc", "..2026_11_16/uid", "..", "../..2026_11_16", "..nowhere", "plain"};
+	static const char *const elsewhere[] = {"/etc", "..2026_11_16/below", "..", "../..2026_11_16", "..nowhere", "plain"};
 
 	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++) {
 		furnish_volume(elsewhere[i]);

@@ -11,9 +11,9 @@ from .walled import IMAGE, TENANT, USER, Walled, tenant
 @pytest.fixture(autouse=True)
 def policy(node: Walled, squashed: str) -> Iterator[None]:
     """Grant the tenant this image in place of the other one."""
-    node.policy(f"uid/{TENANT}", tenant(TENANT).replace(IMAGE, squashed))
+    node.policy(f"uid-{TENANT}", tenant(TENANT).replace(IMAGE, squashed))
     yield
-    node.policy(f"uid/{TENANT}", tenant(TENANT))
+    node.policy(f"uid-{TENANT}", tenant(TENANT))
 
 
 def loops() -> list[str]:
@@ -38,7 +38,7 @@ def test_such_a_room_cannot_be_written_to(node: Walled) -> None:
 def test_a_file_that_is_no_image_is_refused(node: Walled) -> None:
     """With the kernel's words, and without a device left behind."""
     node.write("/images/wrong.sqsh", "x" * 8192, mode="0644")
-    node.policy(f"uid/{TENANT}", tenant(TENANT).replace(IMAGE, "/images/wrong.sqsh"))
+    node.policy(f"uid-{TENANT}", tenant(TENANT).replace(IMAGE, "/images/wrong.sqsh"))
     ended = node.run("srun", "true", uid=TENANT)
     assert "kind squashfs: Invalid argument (W041)" in ended.stderr
     assert loops() == []

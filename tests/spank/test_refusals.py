@@ -26,15 +26,15 @@ def policies(node: Walled) -> Iterator[None]:
     """Put the policies back as they were."""
     node.say("sh", "-c", f"ln -sfn {SHARED} /linked; touch /dev/plain; mkdir -p /images/open; chmod 777 /images/open")
     yield
-    for uid, text in ((USER, POLICIES[f"uid/{USER}"]), (TENANT, tenant(TENANT))):
-        node.policy(f"uid/{uid}", text)
+    for uid, text in ((USER, POLICIES[f"uid-{USER}"]), (TENANT, tenant(TENANT))):
+        node.policy(f"uid-{uid}", text)
 
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_policy_refuses_every_step_of_its_user(node: Walled, case: str) -> None:
     """One line to the user and one to the node's log, with the step, what, why and a code; nobody is drained."""
     uid, text, what, code = BROKEN[case]
-    node.policy(f"uid/{uid}", text)
+    node.policy(f"uid-{uid}", text)
     before = len(node.log())
     ended = node.run("srun", "-n2", "echo", "ran", uid=uid)
     line = rf"penstock: step \d+\.0 of uid {uid} is refused: .*{re.escape(what)}.* \(W0{code}\)"
@@ -47,7 +47,7 @@ def test_a_broken_policy_refuses_every_step_of_its_user(node: Walled, case: str)
 
 def test_a_batch_script_is_refused_as_well(node: Walled) -> None:
     """The line is in the job's own output, and the node is not drained."""
-    node.policy(f"uid/{USER}", "nonsense\n")
+    node.policy(f"uid-{USER}", "nonsense\n")
     ended, said = node.batch(USER, "echo ran")
     assert ended == "FAILED 1:0"
     assert re.search(rf"penstock: step \d+\.batch of uid {USER} is refused: .*\(W012\)", said)
@@ -71,7 +71,7 @@ def test_a_stranger_is_refused(node: Walled) -> None:
 
 def test_a_policy_that_others_can_write_is_no_policy(node: Walled) -> None:
     """Owner and mode are looked at before a word is read."""
-    node.say("chmod", "0666", f"{WALLS}/uid/{USER}")
+    node.say("chmod", "0666", f"{WALLS}/uid-{USER}")
     ended = node.run("srun", "echo", "ran", uid=USER)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "(W011)" in ended.stderr

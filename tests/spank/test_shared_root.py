@@ -83,12 +83,12 @@ def test_a_policy_can_show_more_of_the_node_and_fewer_devices(node: Walled) -> N
     """Mounts, kept paths and a small /dev are the policy's to say."""
     node.say("sh", "-c", "mkdir -p /scratch /models; touch /scratch/kept /models/shown; chmod 777 /scratch /models")
     more = "keep /scratch\nmount /models /mnt/models ro\ndevices minimal\ndevice /dev/loop-control\n"
-    node.policy(f"uid/{USER}", POLICIES[f"uid/{USER}"] + more)
+    node.policy(f"uid-{USER}", POLICIES[f"uid-{USER}"] + more)
     try:
         script = "ls /scratch /mnt/models; touch /scratch/new /mnt/models/new; ls /dev; echo x >/dev/null"
         ended = node.run("srun", "sh", "-c", script, uid=USER)
     finally:
-        node.policy(f"uid/{USER}", POLICIES[f"uid/{USER}"])
+        node.policy(f"uid-{USER}", POLICIES[f"uid-{USER}"])
     devices = "fd full loop-control null ptmx pts random stderr stdin stdout tty urandom zero"
     assert " ".join(ended.stdout.split()) == f"/mnt/models: shown /scratch: kept {devices}"
     assert ended.stderr.count("Read-only file system") == 1

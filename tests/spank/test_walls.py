@@ -20,7 +20,7 @@ def walled(node: Walled, script: str, *options: str) -> str:
 def policy(node: Walled) -> Iterator[None]:
     """Put the tenant's policy back when a test has changed it."""
     yield
-    node.policy(f"uid/{TENANT}", tenant(TENANT))
+    node.policy(f"uid-{TENANT}", tenant(TENANT))
 
 
 def test_a_tenant_sees_the_image_and_its_own_data(node: Walled) -> None:
@@ -61,7 +61,7 @@ def test_every_namespace_is_the_tenants_own(node: Walled) -> None:
     outside = node.say(*look).split()
     inside = node.say("srun", *look, uid=TENANT).split()
     assert [one == other for one, other in zip(inside, outside, strict=True)] == [False] * 5
-    node.policy(f"uid/{TENANT}", tenant(TENANT, "net host"))
+    node.policy(f"uid-{TENANT}", tenant(TENANT, "net host"))
     assert node.say("srun", *look, uid=TENANT).split()[-1] == outside[-1]
     assert walled(node, "hostname").startswith("job-")
 
@@ -85,7 +85,7 @@ def test_a_tenant_has_no_powers(node: Walled) -> None:
 
 def test_a_tenants_groups_are_the_policys(node: Walled) -> None:
     """Slurm's own groups are not taken, the policy's are."""
-    node.policy(f"uid/{TENANT}", tenant(TENANT, "group 4242", "group 4243"))
+    node.policy(f"uid-{TENANT}", tenant(TENANT, "group 4242", "group 4243"))
     assert walled(node, "id -G").split() == [str(TENANT), "4242", "4243"]
 
 
@@ -187,14 +187,14 @@ def test_input_from_the_node_is_refused(node: Walled) -> None:
 
 def test_limits_are_the_policys(node: Walled) -> None:
     """Hard and soft, whatever the submitting shell had."""
-    node.policy(f"uid/{TENANT}", tenant(TENANT, "limit nofile 64", "limit nproc 3000", "tmp 1M", "shm 2M"))
+    node.policy(f"uid-{TENANT}", tenant(TENANT, "limit nofile 64", "limit nproc 3000", "tmp 1M", "shm 2M"))
     assert walled(node, "ulimit -Hn; ulimit -Sn; ulimit -Hu").split() == ["64", "64", "3000"]
     assert walled(node, "df --output=size /tmp /dev/shm | tail -n +2").split() == ["1024", "2048"]
 
 
 def test_a_granted_device_comes_with_what_its_driver_needs(node: Walled) -> None:
     """The device itself, /proc whole but for other people's processes, /sys to be read (T22)."""
-    node.policy(f"uid/{TENANT}", tenant(TENANT, "device /dev/loop-control"))
+    node.policy(f"uid-{TENANT}", tenant(TENANT, "device /dev/loop-control"))
     look = "ls /dev/loop*; ls -d /proc/meminfo /sys/class /proc/1; grep -o ' /sys sysfs ro' /proc/mounts"
     said = walled(node, look)
     assert said.splitlines() == ["/dev/loop-control", "/proc/meminfo", "/sys/class", " /sys sysfs ro"]

@@ -29,8 +29,8 @@ DIGEST = "sha256:" + "a" * 64
 WALLS = "/etc/penstock/walls"
 POLICIES = {
     "ranges": "penstock-walls 1\nrange 1000-1999 admin\nrange 2000-2999 user\nrange 100000-199999 tenant\n",
-    f"uid/{ADMIN}": "penstock-walls 1\nclass admin\n",
-    f"uid/{USER}": f"penstock-walls 1\nclass user\nroot {SHARED}\n",
+    f"uid-{ADMIN}": "penstock-walls 1\nclass admin\n",
+    f"uid-{USER}": f"penstock-walls 1\nclass user\nroot {SHARED}\n",
 }
 
 
@@ -171,7 +171,7 @@ def furnished(wanted: dict[str, Any], root: Path, plugin: Path) -> dict[str, Any
         "/etc/passwd": ((root / "etc/passwd").read_text() + people("u{0}:x:{0}:{0}::/tmp:/bin/bash"), 0o644),
         "/etc/group": ((root / "etc/group").read_text() + people("u{0}:x:{0}:"), 0o644),
         **{f"{WALLS}/{name}": (text, 0o600) for name, text in POLICIES.items()},
-        **{f"{WALLS}/uid/{uid}": (tenant(uid), 0o600) for uid in (TENANT, OTHER)},
+        **{f"{WALLS}/uid-{uid}": (tenant(uid), 0o600) for uid in (TENANT, OTHER)},
     }
     files = {path: file(text.encode(), mode=mode) | {"owner": "root"} for path, (text, mode) in texts.items()}
     library = {"content": base64.b64encode(plugin.read_bytes()).decode(), "mode": 0o755, "owner": "root"}
