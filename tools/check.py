@@ -49,7 +49,7 @@ LANES = (
     ("package", "spank", "cluster", "images", "kube", "sim"),
 )
 """What runs beside each other when all is run: the first waits most of its time, for Slurm; the second thinks."""
-SPLIT = {"slurm", "site"}
+SPLIT = {"slurm", "spank", "site"}
 """Steps that are run for each release of Slurm beside the other: they wait most of their time."""
 Builds = dict[str, "subprocess.Popen[str]"]
 _AWAITING = threading.Lock()

@@ -42,7 +42,7 @@ ar rcs libspank.a *.o
 mkdir /out
 for program in "$programs"/*.c; do
     out=/out/$(basename "$program" .c)
-    $compiler "$@" "-fsanitize=$linked" -o "$out" "$program" libspank.a -Wl,--as-needed -lseccomp
+    $compiler "$@" "-fsanitize=$linked" -o "$out" "$program" libspank.a
 done
 """
 
@@ -87,14 +87,13 @@ class Made:
 def plugin(suite: str) -> Path:
     """Compile penstock.so for the Slurm of a suite, as `penstock images build` does."""
     from penstock.images.plugin import FLAGS, compile_in  # noqa: PLC0415 - see rootfs.py
-    from penstock.images.recipe import book, sources  # noqa: PLC0415
+    from penstock.images.recipe import sources  # noqa: PLC0415
 
     compiler = rootfs(suite, "toolchain")
-    libraries = book().recipe("worker").says.plugins["penstock.so"].libraries
-    with once(f"plugin-{suite}", compiler, *FLAGS, *libraries) as place:
+    with once(f"plugin-{suite}", compiler, *FLAGS) as place:
         if place.building:
             with tempfile.TemporaryDirectory(prefix=".workshop-", dir=place.path.parent) as workshop:
-                made = compile_in(Path(workshop), compiler, sources(SPANK), "penstock.so", libraries)
+                made = compile_in(Path(workshop), compiler, sources(SPANK), "penstock.so")
                 shutil.copyfile(made, place.path / "penstock.so")
     return place.final / "penstock.so"
 

@@ -24,6 +24,6 @@ def node(request: pytest.FixtureRequest) -> Iterator[Walled]:
 def squashed(node: Walled) -> str:
     """A small image as a squashfs file, where the node sees it."""
     suite = node.suite
-    squash(rootfs(suite), rootfs(suite, "toolchain"), node.mini.place / "shared/image.sqsh")
+    squash(rootfs(suite), rootfs(suite, "squashfs"), node.mini.place / "shared/image.sqsh")
     node.say("cp", "/run/shared/image.sqsh", "/images/small.sqsh")
     return "/images/small.sqsh"

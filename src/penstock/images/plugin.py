@@ -32,7 +32,7 @@ def install(name: str, plugin: Plugin, *, directory: Path, compiler: Path, works
     """Compile a plugin of a recipe in `directory`, and put it where the Slurm of a new root looks for plugins."""
     place = plugin_directory(root)
     found = sources(directory / plugin.sources)
-    made = compile_in(workshop, compiler, found, name, plugin.libraries)
+    made = compile_in(workshop, compiler, found, name)
     shutil.copyfile(made, place / name)
     (place / name).chmod(0o644)
     # As old as its neighbours: a tree tells when its packages were made, never when it was built.
@@ -56,7 +56,7 @@ def plugin_directory(root: Path) -> Path:
     return places[0]
 
 
-def compile_in(workshop: Path, compiler: Path, found: Sequence[Path], name: str, libraries: Sequence[str]) -> Path:
+def compile_in(workshop: Path, compiler: Path, found: Sequence[Path], name: str) -> Path:
     """Compile sources into a shared object, in a root made of links to the compiler's."""
     run(["cp", "--archive", "--link", f"{compiler}/.", str(workshop)])
     bench = workshop / _BENCH
@@ -64,7 +64,7 @@ def compile_in(workshop: Path, compiler: Path, found: Sequence[Path], name: str,
     for path in found:
         shutil.copyfile(path, bench / path.name)
     texts = [path.name for path in found if path.suffix == ".c"]
-    command = ["gcc", *FLAGS, "-o", name, *texts, *(f"-l{library}" for library in libraries)]
+    command = ["gcc", *FLAGS, "-o", name, *texts]
     run(["chroot", str(workshop), "env", f"--chdir=/{_BENCH}", *command])
     return bench / name
 

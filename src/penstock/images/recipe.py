@@ -52,7 +52,6 @@ class Plugin(_Table, frozen=True):
 
     sources: str
     compiler: str
-    libraries: tuple[str, ...] = ()
 
 
 class Directory(_Table, frozen=True):
