@@ -10,8 +10,8 @@ from typing import Any
 from penstock.walls.policy import HEAD, LARGEST, Image, Mount, Policy, PolicyError, Range, UserClass
 
 _PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._@+-]+)+")
-_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _SIZE = re.compile(r"(0|[1-9][0-9]{0,18})([KMG]?)")
@@ -107,7 +107,7 @@ class _Word:
 
 
 _WORDS = {
-    "tenant": _Word("tenant", (_TENANT,), _matching(_NAME, "name: small letters, digits and -, 63 at most")),
+    "tenant": _Word("tenant", (_TENANT,), _matching(_NAME, "name: letters, digits and -, 63 at most, and no - first")),
     "image": _Word(
         "images",
         (_TENANT,),
@@ -193,11 +193,11 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
         raise PolicyError(f"longer than {LARGEST} bytes")
     if text and not text.endswith("\n"):
         raise PolicyError("the last line does not end: the file was not written to its end")
+    if "\0" in text:
+        raise PolicyError("is no text: it has a zero byte")
     head, *rest = text.split("\n")
     if head != HEAD:
         raise PolicyError(f"line 1: is not `{HEAD}`")
     for number_, line in enumerate(rest, 2):
-        if not re.fullmatch(r"[\t\x20-\x7e]*", line):
-            raise PolicyError(f"line {number_}: only printable ASCII")
-        if words := line.partition("#")[0].split():
+        if words := [word for word in re.split(r"[ \t]", line.partition("#")[0]) if word]:
             yield number_, words
