@@ -90,6 +90,10 @@ class Shelf:
 
     def problems(self) -> Iterator[str]:
         """All that the plugin would refuse, in words."""
+        if not self.directory.exists():
+            cure = "`penstock walls set default` makes it"
+            yield f"{self.directory}: is not there, so every step would be refused; {cure}"
+            return
         yield from self._untrusted()
         for name in sorted(self._names()):
             try:

@@ -86,6 +86,10 @@ def test_what_nodes_would_refuse_is_found(shelf: Shelf) -> None:
     ]
 
 
+def test_without_a_directory_everybody_would_be_refused(shelf: Shelf) -> None:
+    assert "is not there, so every step would be refused" in next(shelf.problems())
+
+
 def command(shelf: Shelf, *words: str) -> int:
     """What a person types."""
     return walls.run([*words, "--directory", str(shelf.directory)])
