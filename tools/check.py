@@ -37,15 +37,25 @@ STEPS = {
     "slurm": (*PYTEST, "tests/real_slurm", "tests/played", "--durations=3"),
     "spank": (*PYTEST, "tests/spank", "--durations=3"),
     "images": (*PYTEST, "tests/images", "--durations=3"),
-    "machine": (*PYTEST, "tests/engine", "tests/chaos", "--durations=5", "--ignore=tests/chaos/test_chaos.py"),
-    "site": (*PYTEST, "tests/machine", "--durations=5"),
+    "machine": (
+        *PYTEST,
+        "tests/engine",
+        "tests/chaos",
+        "tests/machine/test_documentation.py",
+        "--durations=5",
+        "--ignore=tests/chaos/test_chaos.py",
+    ),
     "chaos": (*PYTEST, "-s", "tests/chaos/test_chaos.py"),
     "kube": (*PYTEST, "tests/kube", "tests/contract", "tests/machine_api", "tests/machine_cli", "--durations=3"),
     "together": (*PYTEST, "tests/kube_slurm", "--durations=3"),
     "sim": (*PYTEST, "-s", "tests/sim", "--durations=5"),
 }
+EXTRA_STEPS = {
+    "site": (*PYTEST, "tests/machine", "--durations=5"),
+}
+"""Steps for those who ask for them, until they have been green often enough to stand in everybody's way."""
 LANES = (
-    ("slurm", "machine", "site", "chaos", "together"),
+    ("slurm", "machine", "chaos", "together"),
     ("package", "spank", "cluster", "images", "kube", "sim"),
 )
 """What runs beside each other when all is run: the first waits most of its time, for Slurm; the second thinks."""
@@ -79,7 +89,7 @@ def check(names: Sequence[str]) -> None:
     if names_failed := failed(results):
         raise ToolError(f"{', '.join(names_failed)} failed; what it said is above. Once mended: make test")
     for result in results:
-        if STEPS[result.name][:3] == PYTEST:
+        if (STEPS | EXTRA_STEPS)[result.name][:3] == PYTEST:
             print(result.last_line)
 
 
@@ -213,7 +223,7 @@ def _line(text: str) -> int:
 
 def commands(name: str) -> list[tuple[str, ...]]:
     """What a step comes to: one command, or one for each release of Slurm."""
-    words = STEPS[name]
+    words = (STEPS | EXTRA_STEPS)[name]
     if name not in SPLIT:
         return [words]
     _, *others = suites()
@@ -260,7 +270,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Check the repository.")
     parser.add_argument("steps", nargs="*", metavar="STEP", help=f"all when none is named; of {', '.join(STEPS)}")
     chosen = parser.parse_args().steps
-    if unknown := [name for name in chosen if name not in STEPS]:
+    if unknown := [name for name in chosen if name not in STEPS | EXTRA_STEPS]:
         parser.error(f"no such step: {', '.join(unknown)}; there are {', '.join(STEPS)}")
     check(chosen or list(STEPS))
 

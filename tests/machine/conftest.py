@@ -27,7 +27,8 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Site]:
             # What sees nothing while all is there would see nothing afterwards, either.
             assert {line.split()[0] for line in traces(place)} == {"process", "mount", "network", "control", "file"}
             yield place
-            assert place.mistakes() == ""
+            if mistakes := place.mistakes():
+                pytest.fail(mistakes, pytrace=False)
         finally:
             place.down()
         assert traces(place) == []
