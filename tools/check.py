@@ -55,8 +55,8 @@ EXTRA_STEPS = {
 }
 """Steps for those who ask for them, until they have been green often enough to stand in everybody's way."""
 LANES = (
-    ("slurm", "machine", "chaos", "together"),
-    ("package", "spank", "cluster", "images", "kube", "sim"),
+    ("slurm", "spank", "images", "machine", "chaos", "together"),
+    ("package", "cluster", "kube", "sim"),
 )
 """What runs beside each other when all is run: the first waits most of its time, for Slurm; the second thinks."""
 SPLIT = {"slurm", "spank", "site"}

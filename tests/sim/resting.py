@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
+from penstock.api.scalars import Duration
 from penstock.operator.nodeset.marks import STATE
 from penstock.operator.nodeset.revision import HASH
+from tests.simulation.loop import clock
 from tests.simulation.manifests import Seen
 from tests.simulation.slurm import OPERATOR, SLURM, node_name
 from tests.simulation.slurm_records import Node
@@ -49,6 +52,7 @@ def _unmet(stage: Stage) -> Iterator[Unmet]:
         yield from _workers(stage, one, mine)
         yield from _claims(stage, one, mine)
         yield from _status(stage, one, mine)
+        yield from _window(stage, one)
     stage.here.slurm.open_windows()
     if stage.here.slurm.windows:
         yield Promise.REST, f"a window is open, or to come: {[*stage.here.slurm.windows]}"
@@ -137,6 +141,17 @@ def _status(stage: Stage, one: Seen, pods: list[Seen]) -> Iterator[Unmet]:
     window = conditions.get("ReservationCreated", {}).get("status", "False")
     if window != "False":
         yield Promise.REST, f"NodeSet {name} says that it has a window: {window}"
+
+
+def _window(stage: Stage, one: Seen) -> Iterator[Unmet]:
+    """A window that is asked for is there until its time is over: Slurm may just have been away."""
+    strategy = one.spec.get("updateStrategy") or {}
+    wish = strategy.get("scheduledUpdate") if strategy.get("type") == "ScheduledUpdate" else None
+    if not wish or stage.here.slurm.windows:
+        return
+    over = datetime.fromisoformat(wish["startTime"]) + timedelta(seconds=Duration.parse(wish["duration"]).seconds)
+    if clock() < over:
+        yield Promise.REST, f"NodeSet {one.metadata.name} asks for a window that is not there"
 
 
 def _drains(stage: Stage, pods: list[Seen]) -> Iterator[Unmet]:
