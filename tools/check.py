@@ -46,7 +46,8 @@ STEPS = {
         "--ignore=tests/chaos/test_chaos.py",
     ),
     "chaos": (*PYTEST, "-s", "tests/chaos/test_chaos.py"),
-    "kube": (*PYTEST, "tests/kube", "tests/contract", "tests/machine_api", "tests/machine_cli", "--durations=3"),
+    "kube": (*PYTEST, "tests/kube", "--durations=3"),
+    "api": (*PYTEST, "tests/contract", "tests/machine_api", "tests/machine_cli", "--durations=3"),
     "together": (*PYTEST, "tests/kube_slurm", "--durations=3"),
     "sim": (*PYTEST, "-s", "tests/sim", "--durations=5"),
 }
@@ -56,7 +57,7 @@ EXTRA_STEPS = {
 """Steps for those who ask for them, until they have been green often enough to stand in everybody's way."""
 LANES = (
     ("slurm", "spank", "images", "machine", "chaos", "together"),
-    ("package", "cluster", "kube", "sim"),
+    ("package", "cluster", "kube", "api", "sim"),
 )
 """What runs beside each other when all is run: the first waits most of its time, for Slurm; the second thinks."""
 SPLIT = {"slurm", "spank", "site"}
@@ -142,8 +143,10 @@ def side_by_side(lanes: Sequence[Sequence[str]], builds: Mapping[str, Builds]) -
 def builds_for(names: Sequence[str]) -> Iterator[dict[str, Builds]]:
     """Start building what later steps need, aside; whatever happens, nothing is left running."""
     builds: dict[str, Builds] = {}
-    if {"kube", "together"} & {*names}:  # the longest first: minutes on empty caches
-        builds["kube"] = builds["together"] = {"Kubernetes' control plane": start_build("tools/kube", "build")}
+    if {"kube", "api", "together"} & {*names}:  # the longest first: minutes on empty caches
+        builds["kube"] = builds["api"] = builds["together"] = {
+            "Kubernetes' control plane": start_build("tools/kube", "build")
+        }
     if "slurm" in names:
         builds["slurm"] = root_filesystems()
     if {"machine", "site", "chaos", "together"} & {*names}:
