@@ -74,7 +74,14 @@ class Attempts:
             self._current.pop(container.name, None)  # It has not begun: there is no log of it to be read.
 
     async def begin(self, container: Container) -> tuple[Attempt, Running | Ended]:
-        """The next attempt, running; or the last one of an engine before us, as it was found."""
+        """The next attempt, running; or the last one of an engine before us, as it was found.
+
+        What is left of an earlier one may be in the way for a moment: then it could not begin now.
+        """
+        with _about(container):
+            return await self._begun(container)
+
+    async def _begun(self, container: Container) -> tuple[Attempt, Running | Ended]:
         if ahead := self._ahead.pop(container.name, None):
             return await self._started(container, *ahead)
         before = self._current.get(container.name)

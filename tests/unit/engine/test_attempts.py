@@ -127,6 +127,27 @@ def test_a_missing_image_and_a_refusal_of_runc_say_what_they_are(tmp_path: Path)
     asyncio.run(main())
 
 
+def test_what_is_left_of_an_earlier_attempt_and_in_the_way_is_told_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        runtime = PlayedRuntime(tmp_path / "runc")
+        tries = attempts(tmp_path / "pod", runtime)
+        await tries.begin(MAIN)
+        delete = runtime.delete
+
+        async def busy(*_: object) -> None:
+            raise OSError(16, "Device or resource busy")
+
+        monkeypatch.setattr(runtime, "delete", busy)
+        with pytest.raises(CannotBegin, match=r"container main: .*busy"):
+            await tries.begin(MAIN)
+        monkeypatch.setattr(runtime, "delete", delete)
+        assert (await tries.begin(MAIN))[0].number == 1
+
+    asyncio.run(main())
+
+
 def test_an_attempt_that_runc_refuses_counts(tmp_path: Path) -> None:
     """It was made, so there is something to be seen of it."""
 
