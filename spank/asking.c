@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "asking.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -87,7 +88,7 @@ int asking_environment(spank_t spank, struct refusal *why)
 	}
 	value = registered ? malloc(LONGEST_VALUE) : NULL;
 	/* The image comes first; variables for containers are nothing to a step that asks for none. */
-	for (size_t i = 0; value && i < KNOWN && (!i || options.image); i++)
+	for (size_t i = 0; value && i < KNOWN && (!i || options.image || options.name); i++)
 		if (take_variable(spank, i, value, why))
 			break;
 	free(value);
@@ -156,7 +157,44 @@ static int drop_one(spank_t spank, const struct policy *policy, bool *dropped, s
 	return 0;
 }
 
-int step_environment(spank_t spank, const struct policy *policy, const char *workdir, struct refusal *why)
+static int set(spank_t spank, const char *name, const char *value, bool instead, struct refusal *why)
+{
+	spank_err_t answer = spank_setenv(spank, name, value, instead);
+
+	if (answer != ESPANK_SUCCESS && answer != ESPANK_ENV_EXISTS)
+		return refuse(why, W_CONFINE, 0, "Slurm does not take the variable %.64s", name);
+	return 0;
+}
+
+/* Whether a variable was asked to stay as the job has it. */
+static bool stays(const char *name)
+{
+	for (size_t i = 0; i < options.environment_count; i++)
+		if (!strcmp(options.environment[i], name))
+			return true;
+	return false;
+}
+
+static int add_variables(spank_t spank, const struct variables *variables, bool instead, struct refusal *why)
+{
+	for (const char *one = NULL; (one = variables_next(variables, one));) {
+		char *name = strndup(one, variable_name(one));
+
+		if (!name)
+			return refuse(why, W_MEMORY, ENOMEM, "the variables of the image");
+		set(spank, name, one + variable_name(one) + 1, instead && !stays(name), why);
+		free(name);
+	}
+	return why->code == W_NONE ? 0 : -1;
+}
+
+int step_variables(spank_t spank, const struct variables *variables, struct refusal *why)
+{
+	return add_variables(spank, variables, true, why);
+}
+
+int step_environment(spank_t spank, const struct policy *policy, const struct variables *variables,
+		     const char *workdir, struct refusal *why)
 {
 	const char *const own[][2] = {
 		{"HOME", workdir ? workdir : "/tmp"}, {"LOGNAME", policy->tenant}, {"USER", policy->tenant},
@@ -169,11 +207,10 @@ int step_environment(spank_t spank, const struct policy *policy, const char *wor
 		if (drop_one(spank, policy, &dropped, why))
 			return -1;
 	} while (dropped);
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
-		spank_err_t answer = own[i][1] ? spank_setenv(spank, own[i][0], own[i][1], 0) : ESPANK_SUCCESS;
-
-		if (answer != ESPANK_SUCCESS && answer != ESPANK_ENV_EXISTS)
-			return refuse(why, W_CONFINE, 0, "Slurm does not take the variable %s", own[i][0]);
-	}
+	if (add_variables(spank, variables, false, why))
+		return -1;
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (own[i][1] && set(spank, own[i][0], own[i][1], false, why))
+			return -1;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "options.h"
 #include "policy.h"
 #include "refusal.h"
+#include "variables.h"
 
 /* Registers the container options wherever they can be given. Where Pyxis has them, or for NULL, they are not ours. */
 void asking_register(spank_t spank);
@@ -26,5 +27,9 @@ void step_host(spank_t spank, char *name, size_t size);
 /* The script of a batch step, as slurmd wrote it down; NULL for other steps. */
 int step_script(spank_t spank, const char **script, struct refusal *why);
 
-/* Leaves a tenant's task the variables that may go through, and says where it is at home. */
-int step_environment(spank_t spank, const struct policy *policy, const char *workdir, struct refusal *why);
+/* Leaves a tenant's task the variables that may go through, adds the image's, and says where it is at home. */
+int step_environment(spank_t spank, const struct policy *policy, const struct variables *variables,
+		     const char *workdir, struct refusal *why);
+
+/* Gives a user's task the variables of its image, in place of the job's but for those of --container-env. */
+int step_variables(spank_t spank, const struct variables *variables, struct refusal *why);

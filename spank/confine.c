@@ -45,7 +45,7 @@ int confine_keeper(struct refusal *why)
 	if (bound(why))
 		return -1;
 	if (capabilities(SYS_capset, none))
-		return refuse(why, W_CONFINE, errno, "the capabilities of the keeper");
+		return refuse(why, W_CONFINE, errno, "giving up capabilities");
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 #include "policy.h"
 #include "refusal.h"
 
-/* For the keeper of a room, who only waits. */
+/* For the keeper of a room, who only waits, and for a root who is none. */
 int confine_keeper(struct refusal *why);
 
 /* As root, before Slurm becomes the user: groups, capabilities, no_new_privs. */

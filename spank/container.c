@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,13 +14,15 @@
 #include "image.h"
 #include "layers.h"
 #include "mounts.h"
+#include "named.h"
 #include "process.h"
+#include "remap.h"
 #include "slurm_files.h"
 #include "views.h"
 
 static bool asks(const struct options *options)
 {
-	return options->name || options->mount_count || options->workdir || options->save || options->environment_count ||
+	return options->mount_count || options->workdir || options->save || options->environment_count ||
 	       options->mount_home > 0 || options->writable > 0 || options->remap_root;
 }
 
@@ -25,16 +30,14 @@ int container_check(const struct step *step, struct refusal *why)
 {
 	const struct options *options = step->options;
 
-	if (!options->image)
+	if (!options->image && !options->name)
 		return asks(options) ? refuse(why, W_OPTION, 0, "container options without --container-image") : 0;
 	if (step->policy->no_containers)
 		return refuse(why, W_OPTION, 0, "the policy allows no containers");
-	if (options->image[0] != '/' && options->image[0] != '.')
+	if (options->image && options->image[0] != '/' && options->image[0] != '.')
 		return refuse(why, W_OPTION, 0, "--container-image %.128s is not a path", options->image);
-	if (options->remap_root)
-		return refuse(why, W_OPTION, 0, "--container-remap-root is not to be had");
-	if (options->name || options->save)
-		return refuse(why, W_OPTION, 0, "--container-name and --container-save are not to be had");
+	if (options->save)
+		return refuse(why, W_OPTION, 0, "--container-save is not to be had");
 	return 0;
 }
 
@@ -99,17 +102,100 @@ static int open_image(const struct step *step, struct refusal *why)
 
 	if (fd < 0)
 		return refuse(why, W_IMAGE, errno, "--container-image %.256s", step->options->image);
-	tree = image_tree(fd, step->options->image, why);
+	tree = image_tree(fd, step->mapped, step->options->image, why);
 	close(fd);
 	return tree;
 }
 
-int container_enter(const struct step *step, struct refusal *why)
+/* As much as there is, or one byte more than there may be. */
+static ssize_t read_all(int fd, char *text)
 {
-	struct views views = {0};
+	size_t length = 0;
+	ssize_t got;
+
+	do {
+		got = read(fd, text + length, VARIABLES_LARGEST + 1 - length);
+		length += got > 0 ? (size_t)got : 0;
+	} while (got > 0 || (got < 0 && errno == EINTR));
+	return got < 0 ? -1 : (ssize_t)length;
+}
+
+static int take_variables(const struct step *step, int fd, const char *path, struct refusal *why)
+{
+	char *text = malloc(VARIABLES_LARGEST + 1);
+	ssize_t length = text ? read_all(fd, text) : -1;
+
+	if (length < 0)
+		refuse(why, W_IMAGE, errno, "--container-image %s", path);
+	else
+		variables_take(step->variables, text, (size_t)length, path, why);
+	free(text);
+	return why->code == W_NONE ? 0 : -1;
+}
+
+/* The variables of a user's image are what that user can read beside it. */
+static int read_variables(const struct step *step, struct refusal *why)
+{
+	char path[PATH_MAX];
+	int fd, result;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s" VARIABLES_BESIDE, step->options->image) >= sizeof(path))
+		return 0; /* no file can be called so */
+	fd = open_as(step, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : refuse(why, W_IMAGE, errno, "--container-image %.256s", path);
+	result = take_variables(step, fd, path, why);
+	close(fd);
+	return result;
+}
+
+/* Where users choose places, these are made as the user. */
+static int gather(struct views *views, const struct step *step, struct refusal *why)
+{
+	*views = (struct views){.uid = step->uid, .gid = step->gid};
+	return add_mounts(views, step, why) || add_usual(views, step, why) ? -1 : 0;
+}
+
+static int open_all(struct views *views, const struct step *step, struct refusal *why)
+{
 	int image = open_image(step, why);
 
-	if (image < 0 || add_mounts(&views, step, why) || add_usual(&views, step, why))
+	return image < 0 || read_variables(step, why) || gather(views, step, why) ? -1 : image;
+}
+
+int container_enter(const struct step *step, struct refusal *why)
+{
+	struct views views;
+	int image = open_all(&views, step, why);
+
+	return image < 0 ? -1 : image_enter(image, &views, step->cwd, step->options->writable > 0, why);
+}
+
+int container_files(const struct step *step, struct refusal *why)
+{
+	struct views views;
+	int image = shared_enter(step, why) ? -1 : open_all(&views, step, why);
+
+	return image < 0 ? -1 : image_files(image, &views, step->cwd, why);
+}
+
+/* What has a name is kept to be written to, if nobody says otherwise. */
+int container_enter_again(const struct step *step, int files, struct refusal *why)
+{
+	struct views views;
+
+	return gather(&views, step, why) ? -1 : files_enter(files, &views, step->cwd, step->options->writable, why);
+}
+
+int container_room(struct room *room, struct step *step, int *mapped, struct refusal *why)
+{
+	struct refusal unmapped = {0};
+
+	/* Only who asks to be root needs it; others' files stay as they are without. */
+	step->mapped = *mapped = remap_make(step->uid, step->gid, step->options->remap_root ? why : &unmapped);
+	if (why->code != W_NONE)
 		return -1;
-	return image_enter(image, &views, step->cwd, step->options->writable > 0, why);
+	if (step->options->name)
+		return named_room(room, step, why);
+	return room_make(room, CLONE_NEWNS, shared_furnish, step, why);
 }

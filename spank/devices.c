@@ -12,6 +12,9 @@
 
 #include "mounts.h"
 
+#define PAGE 4096  /* bytes */
+#define FEWEST 256 /* files that also a tiny directory can hold */
+
 static const struct {
 	const char *name;
 	unsigned major, minor;
@@ -41,7 +44,10 @@ static int fill(int dev, struct refusal *why)
 int devices_minimal(struct views *views, struct refusal *why)
 {
 	static const struct setting few[] = {{"mode", "0755"}, {"size", "64k"}, {"nr_inodes", "1024"}, {0}};
-	static const struct setting terminals[] = {{"ptmxmode", "0666"}, {"mode", "0620"}, {"gid", "5"}, {0}};
+	/* All namespaces share the kernel's few thousand terminals. */
+	static const struct setting terminals[] = {
+		{"ptmxmode", "0666"}, {"mode", "0620"}, {"gid", "5"}, {"max", "256"}, {0},
+	};
 	int dev = tree_make("tmpfs", few, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, why), pts;
 
 	if (dev < 0)
@@ -78,11 +84,13 @@ int devices_granted(struct views *views, const struct policy *policy, struct ref
 	return 0;
 }
 
+/* Empty files have no size, but cost the kernel memory all the same, so there are as many as there are pages. */
 int memory_directory(struct views *views, const char *target, uint64_t bytes, uint64_t attributes, struct refusal *why)
 {
-	char size[32];
-	const struct setting settings[] = {{"mode", "1777"}, {"size", size}, {0}};
+	char size[32], files[32];
+	const struct setting settings[] = {{"mode", "1777"}, {"size", size}, {"nr_inodes", files}, {0}};
 
 	snprintf(size, sizeof(size), "%" PRIu64, bytes);
+	snprintf(files, sizeof(files), "%" PRIu64, bytes / PAGE + FEWEST);
 	return views_add(views, tree_make("tmpfs", settings, attributes, why), true, target, why);
 }

@@ -6,6 +6,9 @@
 /* setgroups() does nothing, and says that it did: for Slurm's own, once the groups are right. */
 int filter_groups(struct refusal *why);
 
+/* Owners and identities stay as they are, and whoever changes them hears that it did: for a root who is none. */
+int filter_owners(struct refusal *why);
+
 /* No program can be started. */
 int filter_programs(struct refusal *why);
 

@@ -101,7 +101,16 @@ static int squashed(int fd, const char *name, struct refusal *why)
 	return tree;
 }
 
-int image_tree(int fd, const char *name, struct refusal *why)
+static int owned(int tree, int owner)
+{
+	struct mount_attr mapped = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (__u64)owner};
+
+	if (tree >= 0 && owner >= 0)
+		(void)mount_setattr(tree, "", AT_EMPTY_PATH, &mapped, sizeof(mapped)); /* before Linux 6.2 it cannot */
+	return tree;
+}
+
+int image_tree(int fd, int owner, const char *name, struct refusal *why)
 {
 	struct stat is;
 
@@ -110,6 +119,6 @@ int image_tree(int fd, const char *name, struct refusal *why)
 	if (S_ISDIR(is.st_mode))
 		return tree_copy(fd, HARMLESS | MOUNT_ATTR_RDONLY, false, name, why);
 	if (S_ISREG(is.st_mode))
-		return squashed(fd, name, why);
+		return owned(squashed(fd, name, why), owner);
 	return refuse(why, W_IMAGE, 0, "%s is neither a directory nor a file", name);
 }

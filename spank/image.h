@@ -3,5 +3,9 @@
 
 #include "refusal.h"
 
-/* An image as a tree, attached nowhere yet; `fd` (O_PATH) is where it lies, and stays the caller's. */
-int image_tree(int fd, const char *name, struct refusal *why);
+/*
+ * An image as a tree, attached nowhere yet; `fd` is where it lies, and stays the caller's. What is root's in a squashfs
+ * file is shown as the files of `owner`, the user who could open it (a user namespace, or -1), where the kernel can.
+ * Never so in a directory, for who may open that may not read all that is in it.
+ */
+int image_tree(int fd, int owner, const char *name, struct refusal *why);

@@ -40,13 +40,15 @@ static int make_points(int points, struct views *views, const char *cwd, struct 
 
 static int open_points(int scratch, struct views *views, const char *cwd, struct refusal *why)
 {
-	int points = openat(scratch, "points", O_PATH | O_DIRECTORY | O_CLOEXEC), made;
+	int points = openat(scratch, "points", O_PATH | O_DIRECTORY | O_CLOEXEC), made = -1;
 
-	if (points < 0)
-		return refuse(why, W_ROOT, errno, "layers of the new root");
-	made = make_points(points, views, cwd, why);
-	close(points);
-	return made;
+	if (points < 0 || fchownat(scratch, "points", views->uid, views->gid, 0))
+		refuse(why, W_ROOT, errno, "layers of the new root");
+	else if (!places_as(views->uid, views->gid, why))
+		made = make_points(points, views, cwd, why);
+	if (points >= 0)
+		close(points);
+	return places_as(0, 0, why) ? -1 : made;
 }
 
 static int adopt_below(DIR *points, int image, struct refusal *why);
@@ -90,6 +92,17 @@ static int adopt_below(DIR *points, int image, struct refusal *why)
 	return 0;
 }
 
+/* What is written to the new root itself is written here. */
+static int adopt_upper(int scratch, int image, struct refusal *why)
+{
+	struct stat is;
+
+	if (fstat(image, &is) || fchownat(scratch, "upper", is.st_uid, is.st_gid, 0) ||
+	    fchmodat(scratch, "upper", is.st_mode & 07777, 0))
+		return refuse(why, W_ROOT, errno, "directories of the image");
+	return 0;
+}
+
 static int adopt_all(int scratch, int image, struct refusal *why)
 {
 	int points = openat(scratch, "points", O_RDONLY | O_DIRECTORY | O_CLOEXEC), adopted;
@@ -98,7 +111,7 @@ static int adopt_all(int scratch, int image, struct refusal *why)
 		return refuse(why, W_ROOT, errno, "layers of the new root");
 	adopted = adopt(points, image, why);
 	close(points);
-	return adopted;
+	return adopted ? -1 : adopt_upper(scratch, image, why);
 }
 
 /* Names are relative to the scratch directory, the working directory of this process. */
@@ -112,28 +125,49 @@ static int lay(bool writable, struct refusal *why)
 	return tree_make("overlay", writable ? free : fixed, HARMLESS | (writable ? 0 : MOUNT_ATTR_RDONLY), why);
 }
 
-static int enter(int scratch, int image, struct views *views, const char *cwd, bool writable, struct refusal *why)
+/* The root of an image, attached nowhere yet. */
+static int build(int scratch, int image, struct views *views, const char *cwd, bool writable, struct refusal *why)
 {
-	int root;
-
 	if (root_enter(scratch, why) || make_all(scratch, why) || open_points(scratch, views, cwd, why) ||
 	    tree_attach(image, scratch, "/image", why) || adopt_all(scratch, image, why))
 		return -1;
-	root = lay(writable, why);
+	return lay(writable, why);
+}
+
+static int new_root(int image, struct views *views, const char *cwd, bool writable, struct refusal *why)
+{
+	static const struct setting settings[] = {{"mode", "0755"}, {0}};
+	int scratch = tree_make("tmpfs", settings, HARMLESS, why), root;
+
+	if (scratch < 0)
+		return -1;
+	root = build(scratch, image, views, cwd, writable, why);
+	close(scratch);
+	return root;
+}
+
+int image_enter(int image, struct views *views, const char *cwd, bool writable, struct refusal *why)
+{
+	int root = new_root(image, views, cwd, writable, why);
+
 	if (root < 0 || root_swap(root, why) || views_attach(views, root, why))
 		return -1;
 	close(root);
 	return 0;
 }
 
-int image_enter(int image, struct views *views, const char *cwd, bool writable, struct refusal *why)
+int image_files(int image, struct views *views, const char *cwd, struct refusal *why)
 {
-	static const struct setting settings[] = {{"mode", "0755"}, {0}};
-	int scratch = tree_make("tmpfs", settings, HARMLESS, why), entered;
+	return new_root(image, views, cwd, true, why);
+}
 
-	if (scratch < 0)
+int files_enter(int files, struct views *views, const char *cwd, bool writable, struct refusal *why)
+{
+	if (root_enter(files, why) || views_attach(views, files, why))
 		return -1;
-	entered = enter(scratch, image, views, cwd, writable, why);
-	close(scratch);
-	return entered;
+	views_directory(views, files, cwd);
+	if (!writable && tree_restrict(files, MOUNT_ATTR_RDONLY, "the container", why))
+		return -1;
+	close(files);
+	return 0;
 }

@@ -1,12 +1,14 @@
 #define _GNU_SOURCE
 #include "output.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -108,4 +110,38 @@ int output_check(const struct policy *policy, int directory, struct refusal *why
 		if (check(policy, directory, fd, why))
 			return -1;
 	return 0;
+}
+
+/* Its log, and what it keeps in memory. */
+static bool is_roots(const struct stat *is)
+{
+	return !is->st_uid && (!(is->st_mode & (S_IWGRP | S_IWOTH)) || !is->st_nlink);
+}
+
+static int check_written(const struct policy *policy, int directory, int fd, struct refusal *why)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat is;
+
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fstat(fd, &is))
+		return 0;
+	if (S_ISREG(is.st_mode) && !is_roots(&is))
+		return check_file(policy, directory, fd, &is, why);
+	if (S_ISFIFO(is.st_mode) && !is_nameless_pipe(fd, &is))
+		return refuse(why, W_OUTPUT, 0, "descriptor %d is neither a file nor a pipe of Slurm's", fd);
+	return 0;
+}
+
+int output_check_own(const struct policy *policy, int directory, struct refusal *why)
+{
+	DIR *all = opendir("/proc/self/fd");
+	struct dirent *one;
+
+	if (!all)
+		return refuse(why, W_OUTPUT, errno, "the files of slurmstepd");
+	while ((one = readdir(all)) && why->code == W_NONE)
+		if (one->d_name[0] != '.')
+			check_written(policy, directory, atoi(one->d_name), why);
+	closedir(all);
+	return why->code == W_NONE ? 0 : -1;
 }

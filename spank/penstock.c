@@ -10,11 +10,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/spank.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -22,10 +24,17 @@
 #include "confine.h"
 #include "container.h"
 #include "filter.h"
+#include "kept.h"
+#include "node_log.h"
 #include "output.h"
+#include "patience.h"
+#include "people.h"
 #include "policies.h"
 #include "process.h"
+#include "proof.h"
+#include "remap.h"
 #include "shared.h"
+#include "sweep.h"
 #include "walls.h"
 
 SPANK_PLUGIN(penstock, 1)
@@ -34,14 +43,15 @@ static const char *policies = POLICIES;
 static struct refusal why;
 static struct policy policy;
 static struct room room = {.inside = -1, .outside = -1};
-static int output = -1;
-static bool prepared, own_reason;
+static struct variables *variables = MAP_FAILED;
+static int output = -1, mapped = -1;
+static bool known, prepared, own_reason, sealed;
 static unsigned ended;
 
 /* Ends a task that must not run, and says why: once for all tasks, unless this one has a reason of its own. */
 static void refuse_task(spank_t spank)
 {
-	char line[768], name[64];
+	char line[768], name[64], whole[896];
 	uid_t uid = (uid_t)-1;
 	int task = 0;
 
@@ -49,8 +59,11 @@ static void refuse_task(spank_t spank)
 	spank_get_item(spank, S_TASK_ID, &task);
 	step_name(spank, name, sizeof(name));
 	refusal_words(&why, line, sizeof(line));
-	if (own_reason || !task)
-		slurm_error("penstock: step %s of uid %u is refused: %s", name, uid, line);
+	if (own_reason || !task) {
+		snprintf(whole, sizeof(whole), "penstock: step %s of uid %u is refused: %s", name, uid, line);
+		slurm_error("%s", whole);
+		node_log_say(whole);
+	}
 	_exit(1);
 }
 
@@ -67,18 +80,70 @@ int slurm_spank_init(spank_t spank, int argc, char *argv[])
 			refuse(&why, W_POLICY, 0, "plugstack.conf: unknown argument \"%.128s\"", argv[i]);
 	}
 	asking_register(options ? spank : NULL);
+	if (spank_context() == S_CTX_SLURMD)
+		node_log_announce();
 	return ESPANK_SUCCESS;
+}
+
+static int learn(spank_t spank)
+{
+	uid_t uid;
+
+	if (known)
+		return 0;
+	if (spank_get_item(spank, S_JOB_UID, &uid))
+		return refuse(&why, W_SLURM, 0, "Slurm does not say whose step this is");
+	if (policy_of(policies, uid, &policy, &why))
+		return -1;
+	known = true;
+	return 0;
+}
+
+/* It has no files, and no tasks. */
+static bool is_extern(spank_t spank)
+{
+	uint32_t step = 0;
+
+	return !spank_get_item(spank, S_JOB_STEPID, &step) && step == SLURM_EXTERN_CONT;
+}
+
+/* slurmstepd has just begun: nothing of the step's is open yet. */
+int slurm_spank_init_post_opt(spank_t spank, int argc, char *argv[])
+{
+	(void)argc;
+	(void)argv;
+	if (spank_context() != S_CTX_REMOTE)
+		return ESPANK_SUCCESS;
+	if (why.code == W_NONE && !learn(spank) && policy.class == CLASS_USER) {
+		kept_remember();
+		people_show(&policy, &why);
+	} else if (policy.class != CLASS_ADMIN && !is_extern(spank)) {
+		patience_begin(&why);
+	}
+	return ESPANK_SUCCESS;
+}
+
+/* Whether the step is in a container of its user's choice. */
+static bool contained(void)
+{
+	return policy.class == CLASS_USER && (asking_options()->image || asking_options()->name);
 }
 
 static int prepare_room(struct step *step)
 {
 	if (policy.class == CLASS_USER) {
+		sweep_note(step->job, step->uid);
 		if (container_check(step, &why))
 			return -1;
+		if (contained())
+			return container_room(&room, step, &mapped, &why);
 		return room_make(&room, CLONE_NEWNS, shared_furnish, step, &why);
 	}
+	if (proof_check(&why))
+		return -1;
 	output = output_open(&policy, &why);
-	if (why.code != W_NONE || walls_check(step, &why) ||
+	if (why.code != W_NONE || output_check_own(&policy, output, &why) || walls_check(step, &why) ||
+	    walls_hold(step, &why) ||
 	    room_make(&room, walls_kinds(&policy), walls_furnish, step, &why))
 		return -1;
 	return room_bear(&room, &why);
@@ -87,16 +152,24 @@ static int prepare_room(struct step *step)
 static int prepare(spank_t spank)
 {
 	char cwd[PATH_MAX], home[PATH_MAX];
-	struct step step = {.policy = &policy, .options = asking_options(), .cwd = getcwd(cwd, sizeof(cwd)) ? cwd : "/"};
+	struct step step = {
+		.policy = &policy, .options = asking_options(), .cwd = getcwd(cwd, sizeof(cwd)) ? cwd : "/",
+		.mapped = -1, .files = -1,
+	};
 
-	if (spank_get_item(spank, S_JOB_UID, &step.uid) || spank_get_item(spank, S_JOB_GID, &step.gid))
+	if (spank_get_item(spank, S_JOB_UID, &step.uid) || spank_get_item(spank, S_JOB_GID, &step.gid) ||
+	    spank_get_item(spank, S_JOB_ID, &step.job))
 		return refuse(&why, W_SLURM, 0, "Slurm does not say whose step this is");
-	if (policy_of(policies, step.uid, &policy, &why))
+	if (learn(spank))
 		return -1;
 	if (policy.class == CLASS_ADMIN)
 		return 0;
 	if (asking_environment(spank, &why) || step_script(spank, &step.script, &why))
 		return -1;
+	variables = mmap(NULL, sizeof(*variables), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (variables == MAP_FAILED)
+		return refuse(&why, W_MEMORY, errno, "the variables of the image");
+	step.variables = variables;
 	step_host(spank, step.host, sizeof(step.host));
 	step.home = spank_getenv(spank, "HOME", home, sizeof(home)) ? NULL : home;
 	return prepare_room(&step);
@@ -111,10 +184,12 @@ int slurm_spank_user_init(spank_t spank, int argc, char *argv[])
 	(void)argv;
 	if (!spank_remote(spank))
 		return ESPANK_SUCCESS;
+	patience_end();
 	prepared = true;
 	if (thread_becomes(0, 0))
 		refuse(&why, W_SLURM, errno, "slurmd is not root");
-	else if (why.code == W_NONE)
+	node_log_open();
+	if (why.code == W_NONE)
 		prepare(spank);
 	if (thread_becomes(uid, gid))
 		abort(); /* a slurmstepd that cannot be the user again must not go on */
@@ -127,7 +202,7 @@ static void enter(void)
 		return;
 	if (policy.class == CLASS_TENANT)
 		confine_first(&policy, &why);
-	else if (asking_options()->image && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	else if (contained() && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		refuse(&why, W_CONFINE, errno, "keeping programs from gaining privileges");
 }
 
@@ -159,24 +234,46 @@ static int begin_tenant(spank_t spank)
 	const char *workdir = asking_options()->workdir ? asking_options()->workdir : policy.workdir;
 
 	return output_check(&policy, output, &why) || go_to_work(workdir ? workdir : "/") ||
-		       step_environment(spank, &policy, workdir, &why) || confine_descriptors(&why) ||
+		       step_environment(spank, &policy, variables, workdir, &why) || confine_descriptors(&why) ||
 		       confine_last(&policy, &why)
 	       ? -1 : 0;
 }
 
-int slurm_spank_task_init(spank_t spank, int argc, char *argv[])
+static int begin_contained(spank_t spank)
 {
 	const struct options *options = asking_options();
 
+	if (go_to_work(options->workdir ? options->workdir : "/") || step_variables(spank, variables, &why))
+		return -1;
+	return options->remap_root ? remap_enter(mapped, &why) : 0;
+}
+
+int slurm_spank_task_init(spank_t spank, int argc, char *argv[])
+{
 	(void)argc;
 	(void)argv;
 	if (why.code == W_NONE && policy.class == CLASS_TENANT)
 		begin_tenant(spank);
-	else if (why.code == W_NONE && policy.class == CLASS_USER && options->image)
-		go_to_work(options->workdir ? options->workdir : "/");
+	else if (why.code == W_NONE && contained())
+		begin_contained(spank);
 	if (why.code != W_NONE)
 		refuse_task(spank);
 	return ESPANK_SUCCESS;
+}
+
+/*
+ * All tasks are born. Whatever slurmstepd runs for the user from now on, srun's --task-epilog, it runs on the node; so
+ * for tenants, and for whoever was refused, it runs nothing any more.
+ */
+static void seal(void)
+{
+	struct refusal open = {0};
+
+	if (sealed || (why.code == W_NONE && (policy.class == CLASS_USER || policy.class == CLASS_ADMIN)))
+		return;
+	if (filter_programs(&open))
+		abort(); /* the room ends with slurmstepd */
+	sealed = true;
 }
 
 int slurm_spank_task_post_fork(spank_t spank, int argc, char *argv[])
@@ -185,6 +282,7 @@ int slurm_spank_task_post_fork(spank_t spank, int argc, char *argv[])
 	(void)argc;
 	(void)argv;
 	room_rest(&room);
+	seal();
 	return ESPANK_SUCCESS;
 }
 
@@ -204,7 +302,25 @@ int slurm_spank_exit(spank_t spank, int argc, char *argv[])
 {
 	(void)argc;
 	(void)argv;
+	patience_end();
 	if (spank_remote(spank) == 1)
 		room_end(&room);
 	return ESPANK_SUCCESS;
+}
+
+/* As root, when all of a job's steps on this node are over. A node is drained for what this returns. */
+int slurm_spank_job_epilog(spank_t spank, int argc, char *argv[])
+{
+	uint32_t job = 0;
+	uid_t uid = 0;
+
+	(void)argc;
+	(void)argv;
+	if (spank_get_item(spank, S_JOB_ID, &job) || spank_get_item(spank, S_JOB_UID, &uid))
+		return ESPANK_SUCCESS;
+	kept_sweep(job);
+	if (!sweep_job(job, uid))
+		return ESPANK_SUCCESS;
+	slurm_error("penstock: job %u of uid %u left something on this node that cannot be removed", job, uid);
+	return ESPANK_ERROR;
 }

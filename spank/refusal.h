@@ -12,7 +12,7 @@ enum code {
 	W_WORD = 12,     /* a policy that cannot be read */
 	W_RANGE = 13,    /* a tenant's uid without a policy */
 	W_OPTION = 20,   /* a container option that is wrong, or not allowed */
-	W_IMAGE = 30,    /* an image that is not there, or not granted */
+	W_IMAGE = 30,    /* an image that is not there, not granted, or that others than root can write */
 	W_SOURCE = 31,   /* a path of the node that is not there, or leads elsewhere */
 	W_OUTPUT = 32,   /* stdout or stderr outside the tenant's directory */
 	W_NAMESPACE = 40,
@@ -21,6 +21,7 @@ enum code {
 	W_DEVICE = 43,
 	W_CONFINE = 44,  /* capabilities, seccomp, limits, environment */
 	W_PROCESS = 45,  /* the processes around the task */
+	W_PROOF = 46,    /* this node's selftest failed */
 	W_MEMORY = 50,
 };
 

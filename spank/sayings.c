@@ -96,6 +96,21 @@ static int check_target(struct reading *reading, const char *target)
 	return 0;
 }
 
+static bool lies_in(const struct policy_mount *inner, const struct policy_mount *outer)
+{
+	return outer->writable && word_is_within(inner->target, outer->target);
+}
+
+/* Whoever may write to a directory may put another in place of one in it, or a link, and choose what is covered. */
+static int check_nesting(struct reading *reading, const struct policy_mount *last)
+{
+	for (const struct policy_mount *other = reading->policy->mounts; other < last; other++)
+		if (lies_in(last, other) || lies_in(other, last))
+			return saying_wrong(reading, "a mount within a writable one:",
+					    lies_in(last, other) ? last->target : other->target);
+	return 0;
+}
+
 static int take_mount(struct reading *reading, char **said)
 {
 	struct policy *policy = reading->policy;
@@ -111,7 +126,9 @@ static int take_mount(struct reading *reading, char **said)
 	*mount = (struct policy_mount){0};
 	if (keep_path(reading, &mount->source, said[0]) < 0 || keep_path(reading, &mount->target, said[1]) < 0)
 		return -1;
-	return keep_choice(reading, &mount->writable, said[2], "ro", "rw");
+	if (keep_choice(reading, &mount->writable, said[2], "ro", "rw") < 0)
+		return -1;
+	return check_nesting(reading, mount);
 }
 
 static int take_output(struct reading *reading, char **said)

@@ -8,6 +8,7 @@
 
 #include "container.h"
 #include "devices.h"
+#include "nodelocal.h"
 #include "mounts.h"
 #include "slurm_files.h"
 #include "views.h"
@@ -24,6 +25,9 @@ static int add_kept(struct views *views, const struct policy *policy, struct ref
 	for (size_t i = 0; i < policy->keep_count; i++)
 		if (!views_has(views, policy->keeps[i]) &&
 		    views_node(views, policy->keeps[i], policy->keeps[i], 0, why))
+			return -1;
+	for (size_t i = 0; node_local(i); i++)
+		if (views_usual(views, node_local(i), 0, why))
 			return -1;
 	return 0;
 }
@@ -60,7 +64,7 @@ static int gather(struct views *views, const struct step *step, struct refusal *
 	       ? -1 : 0;
 }
 
-static int enter(const struct step *step, struct refusal *why)
+int shared_enter(const struct step *step, struct refusal *why)
 {
 	struct views views = {0};
 	int source = source_open(step->policy->root, why), root;
@@ -81,7 +85,9 @@ int shared_furnish(void *what, struct refusal *why)
 {
 	const struct step *step = what;
 
-	if (enter(step, why))
+	if (shared_enter(step, why))
 		return -1;
+	if (step->files >= 0)
+		return container_enter_again(step, step->files, why);
 	return step->options->image ? container_enter(step, why) : 0;
 }

@@ -22,6 +22,15 @@
 #define FILE_TO_READ (O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) /* a pipe must not hold us */
 #define VOLUME_LINK "..data"
 
+/* What is looked at, and what becomes of it when it is not to be trusted. */
+struct kind {
+	const char *name;
+	enum code missing, open;
+	bool volumes; /* may be one (see is_volume) */
+};
+
+static const struct kind policies = {"policy", W_POLICY, W_OWNER, true}, images = {"image", W_IMAGE, W_IMAGE, false};
+
 /* The kernel itself refuses to follow a link, wherever in the name it stands. */
 static int open_plain(int directory, const char *name, int flags)
 {
@@ -34,24 +43,24 @@ static int open_plain(int directory, const char *name, int flags)
 }
 
 /* Root's, and nobody else's to write. */
-static int check_owner(int file, struct stat *is, const char *path, struct refusal *why)
+static int check_owner(const struct kind *kind, int file, struct stat *is, const char *path, struct refusal *why)
 {
 	if (fstat(file, is) < 0)
-		return refuse(why, W_POLICY, errno, "policy %s", path);
+		return refuse(why, kind->missing, errno, "%s %s", kind->name, path);
 	if (is->st_uid != 0)
-		return refuse(why, W_OWNER, 0, "policy %s: belongs to uid %u, not to root", path, is->st_uid);
+		return refuse(why, kind->open, 0, "%s %s: belongs to uid %u, not to root", kind->name, path, is->st_uid);
 	if (is->st_mode & OTHERS_WRITE)
-		return refuse(why, W_OWNER, 0, "policy %s: others than root may write there (mode %04o)", path,
-			      is->st_mode & 07777);
+		return refuse(why, kind->open, 0, "%s %s: others than root may write there (mode %04o)", kind->name,
+			      path, is->st_mode & 07777);
 	return 0;
 }
 
 /* The descriptor, if it is one to be trusted; else it is closed. */
-static int keep_trusted(int directory, const char *path, struct refusal *why)
+static int keep_trusted(const struct kind *kind, int directory, const char *path, struct refusal *why)
 {
 	struct stat is;
 
-	if (check_owner(directory, &is, path, why) == 0)
+	if (check_owner(kind, directory, &is, path, why) == 0)
 		return directory;
 	close(directory);
 	return -1;
@@ -85,34 +94,37 @@ static int enter_volume(int volume, const char *path, struct refusal *why)
 	if (directory < 0)
 		refuse(why, W_POLICY, errno, "policy %s/" VOLUME_LINK, path);
 	close(volume);
-	return directory < 0 ? -1 : keep_trusted(directory, path, why);
+	return directory < 0 ? -1 : keep_trusted(&policies, directory, path, why);
 }
 
 /* Goes down one directory; the one above is closed. Only the last one may be a volume. */
-static int descend(int above, const char *name, const char *path, bool last, struct refusal *why)
+static int descend(const struct kind *kind, int above, const char *name, const char *path, bool last,
+		   struct refusal *why)
 {
 	int directory = open_plain(above, name, DIRECTORY);
 
 	if (directory < 0)
-		refuse(why, W_POLICY, errno, "policy %s", path);
+		refuse(why, kind->missing, errno, "%s %s", kind->name, path);
 	if (above >= 0)
 		close(above);
 	if (directory < 0)
 		return -1;
-	return last && is_volume(directory) ? enter_volume(directory, path, why) : keep_trusted(directory, path, why);
+	if (last && kind->volumes && is_volume(directory))
+		return enter_volume(directory, path, why);
+	return keep_trusted(kind, directory, path, why);
 }
 
 /* Every directory on the way is looked at: who can rename one of them decides what lies below. */
-static int walk(char *way, struct refusal *why)
+static int walk(const struct kind *kind, char *way, struct refusal *why)
 {
-	int directory = descend(-1, "/", "/", false, why);
-	char *part = way + 1;
+	int directory = descend(kind, -1, "/", "/", false, why);
+	char *part = *way ? way + 1 : way; /* without any the root is all of it */
 
 	while (directory >= 0 && *part) {
 		char *end = part + strcspn(part, "/"), cut = *end;
 
 		*end = '\0';
-		directory = descend(directory, part, way, !cut, why);
+		directory = descend(kind, directory, part, way, !cut, why);
 		*end = cut;
 		part = cut ? end + 1 : end;
 	}
@@ -129,52 +141,102 @@ int trust_way(const char *path, struct refusal *why)
 	way = strdup(path);
 	if (!way)
 		return refuse(why, W_MEMORY, ENOMEM, "policy %s", path);
-	directory = walk(way, why);
+	directory = walk(&policies, way, why);
 	free(way);
 	return directory;
 }
 
-static int check_file(int file, const char *path, struct refusal *why)
+/* Who knows a second name of a file may have it in a directory of their own. */
+static int check_names(const struct kind *kind, const struct stat *is, const char *path, struct refusal *why)
+{
+	/* No name at all is fine: somebody has just put a new file in its place. */
+	if (!S_ISDIR(is->st_mode) && is->st_nlink > 1)
+		return refuse(why, kind->open, 0, "%s %s: has a second name", kind->name, path);
+	return 0;
+}
+
+static int check_file(const struct kind *kind, int file, const char *path, struct refusal *why)
 {
 	struct stat is;
 
-	if (check_owner(file, &is, path, why) < 0)
+	if (check_owner(kind, file, &is, path, why) < 0)
 		return -1;
 	if (!S_ISREG(is.st_mode))
-		return refuse(why, W_OWNER, 0, "policy %s: is no regular file", path);
-	/* No name at all is fine: somebody has just put a new file in its place. */
-	if (is.st_nlink > 1)
-		return refuse(why, W_OWNER, 0, "policy %s: has a second name", path);
+		return refuse(why, kind->open, 0, "%s %s: is no regular file", kind->name, path);
+	if (check_names(kind, &is, path, why) < 0)
+		return -1;
 	if (is.st_size > POLICY_LARGEST)
-		return refuse(why, W_WORD, 0, "policy %s: is longer than %d bytes", path, POLICY_LARGEST);
+		return refuse(why, kind->volumes ? W_WORD : kind->open, 0, "%s %s: is longer than %d bytes", kind->name,
+			      path, POLICY_LARGEST);
 	return 0;
 }
 
 /* One byte more than may be, so that a file that grows meanwhile is noticed. */
-static int read_all(int descriptor, struct trusted *file, struct refusal *why)
+static int read_all(const struct kind *kind, int descriptor, struct trusted *file, struct refusal *why)
 {
 	ssize_t got;
 
 	file->text = malloc(POLICY_LARGEST + 1);
 	if (!file->text)
-		return refuse(why, W_MEMORY, ENOMEM, "policy %s", file->path);
+		return refuse(why, W_MEMORY, ENOMEM, "%s %s", kind->name, file->path);
 	do {
 		got = read(descriptor, file->text + file->length, POLICY_LARGEST + 1 - file->length);
 		if (got > 0)
 			file->length += (size_t)got;
 	} while (got > 0 || (got < 0 && errno == EINTR));
-	return got < 0 ? refuse(why, W_POLICY, errno, "policy %s", file->path) : 0;
+	return got < 0 ? refuse(why, kind->missing, errno, "%s %s", kind->name, file->path) : 0;
 }
 
-int trust_file(int directory, const char *name, struct trusted *file, struct refusal *why)
+static int take_file(const struct kind *kind, int directory, const char *name, struct trusted *file, struct refusal *why)
 {
 	int descriptor = open_plain(directory, name, FILE_TO_READ), result;
 
 	if (descriptor < 0)
-		return errno == ENOENT ? 0 : refuse(why, W_POLICY, errno, "policy %s", file->path);
-	result = check_file(descriptor, file->path, why);
+		return errno == ENOENT ? 0 : refuse(why, kind->missing, errno, "%s %s", kind->name, file->path);
+	result = check_file(kind, descriptor, file->path, why);
 	if (result == 0)
-		result = read_all(descriptor, file, why);
+		result = read_all(kind, descriptor, file, why);
 	close(descriptor);
 	return result < 0 ? -1 : 1;
+}
+
+int trust_file(int directory, const char *name, struct trusted *file, struct refusal *why)
+{
+	return take_file(&policies, directory, name, file, why);
+}
+
+int trust_beside(int directory, const char *name, struct trusted *file, struct refusal *why)
+{
+	return take_file(&images, directory, name, file, why);
+}
+
+static int open_trusted(int directory, const char *name, const char *path, struct refusal *why)
+{
+	int image = open_plain(directory, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat is;
+
+	if (image < 0)
+		return refuse(why, W_IMAGE, errno, "image %s", path);
+	if (check_owner(&images, image, &is, path, why) == 0 && check_names(&images, &is, path, why) == 0)
+		return image;
+	close(image);
+	return -1;
+}
+
+int trust_image(const char *path, int *above, struct refusal *why)
+{
+	char *way = strdup(path), *name = way ? strrchr(way, '/') : NULL;
+	int image = -1;
+
+	*above = -1;
+	if (!name) {
+		free(way);
+		return refuse(why, W_MEMORY, ENOMEM, "image %s", path);
+	}
+	*name++ = '\0';
+	*above = walk(&images, way, why);
+	if (*above >= 0)
+		image = open_trusted(*above, name, path, why);
+	free(way);
+	return image;
 }

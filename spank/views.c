@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -99,12 +100,31 @@ void views_sort(struct views *views)
 		qsort(views->all, views->count, sizeof(*views->all), by_target);
 }
 
+int places_as(uid_t uid, gid_t gid, struct refusal *why)
+{
+	setfsgid(gid);
+	setfsuid(uid);
+	/* They tell what was before, and no more than that. */
+	if (setfsuid((uid_t)-1) != (int)uid || setfsgid((gid_t)-1) != (int)gid)
+		return refuse(why, W_MOUNT, 0, "uid %u, for places of the new root", uid);
+	return 0;
+}
+
 int view_place(const struct view *view, int root, struct refusal *why)
 {
 	return view->directory ? place_directory(root, view->target, why) : place_file(root, view->target, why);
 }
 
-int views_attach(struct views *views, int root, struct refusal *why)
+void views_directory(const struct views *views, int root, const char *path)
+{
+	struct refusal why = {0};
+
+	if (!views_show(views, path) && !places_as(views->uid, views->gid, &why))
+		place_directory(root, path, &why);
+	places_as(0, 0, &why);
+}
+
+static int attach_all(struct views *views, int root, struct refusal *why)
 {
 	views_sort(views);
 	for (size_t i = 0; i < views->count; i++) {
@@ -114,4 +134,11 @@ int views_attach(struct views *views, int root, struct refusal *why)
 			return -1;
 	}
 	return 0;
+}
+
+int views_attach(struct views *views, int root, struct refusal *why)
+{
+	int attached = places_as(views->uid, views->gid, why) ? -1 : attach_all(views, root, why);
+
+	return places_as(0, 0, why) ? -1 : attached;
 }

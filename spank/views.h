@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "refusal.h"
 
@@ -13,10 +14,15 @@ struct view {
 	char *target;
 };
 
-/* Lives in the process that builds the root, and ends with it: nothing is ever given back. */
+/*
+ * Lives in the process that builds the root, and ends with it: nothing is ever given back. Where places for views are
+ * missing they are made by `uid` and `gid`: whoever chose the places must not have them where they may not write.
+ */
 struct views {
 	struct view *all;
 	size_t count;
+	uid_t uid;
+	gid_t gid;
 };
 
 /* Takes a tree over, also when it is refused; a negative one was refused before. */
@@ -35,8 +41,14 @@ int views_usual(struct views *views, const char *path, uint64_t attributes, stru
 bool views_has(const struct views *views, const char *path);
 bool views_show(const struct views *views, const char *path);
 
+/* Has this thread look at files, and make them, as somebody; it can still mount. */
+int places_as(uid_t uid, gid_t gid, struct refusal *why);
+
 /* Makes the place where a view will be, if it is missing. */
 int view_place(const struct view *view, int root, struct refusal *why);
+
+/* Makes a directory of a root, if it is missing, as a place for a view is made. Not to have it is no harm. */
+void views_directory(const struct views *views, int root, const char *path);
 
 /* Attaches all of them, those above before those below. */
 void views_sort(struct views *views);

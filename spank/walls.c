@@ -2,9 +2,13 @@
 #include "walls.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <net/if.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
@@ -17,6 +21,7 @@
 #include "layers.h"
 #include "mounts.h"
 #include "slurm_files.h"
+#include "trust.h"
 #include "views.h"
 
 int walls_kinds(const struct policy *policy)
@@ -46,19 +51,55 @@ static const struct policy_image *granted(const struct step *step, struct refusa
 	return NULL;
 }
 
+static int read_variables(const struct step *step, int above, const char *path, struct refusal *why)
+{
+	struct trusted file = {0};
+	char name[NAME_MAX + 1];
+	int found;
+
+	snprintf(file.path, sizeof(file.path), "%.480s" VARIABLES_BESIDE, path);
+	if ((size_t)snprintf(name, sizeof(name), "%s" VARIABLES_BESIDE, strrchr(path, '/') + 1) >= sizeof(name))
+		return 0; /* no file can be called so */
+	found = trust_beside(above, name, &file, why);
+	if (found > 0)
+		found = variables_take(step->variables, file.text, file.length, file.path, why);
+	free(file.text);
+	return found < 0 ? -1 : 0;
+}
+
+/* Whoever removes images asks for this lock. Where there are no locks nobody can ask. */
+static int lock(int image, const char *path, struct refusal *why)
+{
+	if (flock(image, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
+		return refuse(why, W_IMAGE, errno, "image %s is being removed", path);
+	return 0;
+}
+
+/* The descriptor stays open: the lock goes with it. */
+int walls_hold(const struct step *step, struct refusal *why)
+{
+	const struct policy_image *image = granted(step, why);
+	int above = -1, fd = image ? trust_image(image->path, &above, why) : -1;
+
+	if (fd >= 0 && !lock(fd, image->path, why))
+		read_variables(step, above, image->path, why);
+	if (above >= 0)
+		close(above);
+	return why->code == W_NONE ? 0 : -1;
+}
+
+/* Once more, for trees are copied within one mount namespace only; who could have swapped it is root. */
 static int open_image(const struct step *step, struct refusal *why)
 {
 	const struct policy_image *image = granted(step, why);
-	int fd = image ? source_open(image->path, why) : -1, tree = -1;
-	struct stat is;
+	int above = -1, fd = image ? trust_image(image->path, &above, why) : -1, tree = -1;
 
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &is) || is.st_uid || is.st_mode & (S_IWGRP | S_IWOTH))
-		refuse(why, W_IMAGE, 0, "image %s can be written by others than root", image->path);
-	else
-		tree = image_tree(fd, image->path, why);
-	close(fd);
+	if (fd >= 0) {
+		tree = image_tree(fd, -1, image->path, why);
+		close(fd);
+	}
+	if (above >= 0)
+		close(above);
 	return tree;
 }
 

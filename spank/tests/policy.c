@@ -75,6 +75,9 @@ static void users_and_admins(void)
 	struct policy policy;
 	struct refusal why;
 
+	CHECK_FOR(read_text(USER "mount /a /b ro\nmount /c /b/c rw\nmount /d /bc rw\n", &policy, &why) == 0, why.what);
+	CHECK(policy.mount_count == 3);
+	policy_free(&policy);
 	CHECK_FOR(read_text(USER "keep /run/slurm\nkeep /scratch\ndevices minimal\ncontainers no\nmount /a /b ro\n"
 				 "device /dev/fuse\n", &policy, &why) == 0, why.what);
 	CHECK(policy.class == CLASS_USER && policy.minimal_devices && policy.no_containers);
@@ -151,6 +154,9 @@ static void slips_of_what_a_word_says(void)
 	refused_with(TENANT "mount /a /proc ro\n", "line 6: nothing can be mounted at \"/proc\"");
 	refused_with(TENANT "mount /a /dev/shm ro\n", "line 6: nothing can be mounted at \"/dev/shm\"");
 	refused_with(TENANT "mount /a /b ro\nmount /c /b rw\n", "line 7: a second mount at \"/b\"");
+	refused_with(TENANT "mount /a /b rw\nmount /c /b/c/d ro\n", "line 7: a mount within a writable one: \"/b/c/d\"");
+	refused_with(TENANT "mount /c /b/c ro\nmount /a /b rw\n", "line 7: a mount within a writable one: \"/b/c\"");
+	refused_with(USER "mount /a /b rw\nmount /c /b/c rw\n", "line 5: a mount within a writable one: \"/b/c\"");
 	refused_with(TENANT "mount /a /b rwx\n", "line 6: wrong word \"rwx\"");
 	refused_with(TENANT "image " DIGEST "0 /i\n", "line 6: wrong digest \"" DIGEST "0\"");
 	refused_with(TENANT "image " OTHER " i\n", "line 6: wrong path \"i\"");

@@ -18,6 +18,7 @@ from penstock.images.library import Image, Library
 from penstock.images.recipe import book
 from penstock.images.sbom import spdx
 from penstock.render.contract import PENSTOCK
+from penstock.render.walls import HEALTH_PROGRAM
 
 from .conftest import Images
 from .room import Room
@@ -46,6 +47,13 @@ def test_every_command_of_the_contract_is_there(images: Images) -> None:
     for container, command in PENSTOCK.commands.items():
         root = images[rooms.get(container, "slurm")].rootfs
         assert [word for word in command if word.startswith("/") and not os.access(root / word[1:], os.X_OK)] == []
+
+
+def test_the_health_check_of_slurm_conf_is_there(images: Images) -> None:
+    """Where it is missing, slurmd says so and goes on: nobody would prove that walls hold."""
+    root = images["worker"].rootfs
+    assert os.access(root / HEALTH_PROGRAM[1:], os.X_OK)
+    assert (root / HEALTH_PROGRAM[1:]).readlink() == Path("penstock-walls")
 
 
 def test_what_job_scripts_take_for_granted_is_there(images: Images, tmp_path: Path) -> None:
@@ -88,7 +96,7 @@ def test_an_image_knows_its_packages(role: str, images: Images) -> None:
 @pytest.mark.parametrize("role", ["worker", "login"])
 def test_slurms_plugin_of_ours_lies_beside_its_own_and_can_be_loaded(role: str, images: Images, tmp_path: Path) -> None:
     """What was compiled here is told like what came in packages: by its path, its bytes and its sources."""
-    (program,) = images[role].programs
+    (program,) = (one for one in images[role].programs if one.path.endswith("/penstock.so"))
     assert hashlib.sha256((images[role].rootfs / program.path).read_bytes()).hexdigest() == program.digest[7:]
     bill = {entry["name"]: entry for entry in spdx(images[role])["packages"]}["penstock.so"]
     assert bill["checksums"] == [{"algorithm": "SHA256", "checksumValue": program.digest[7:]}]

@@ -1,4 +1,4 @@
-"""People get into a login node by their key, and into a worker that runs sshd (CL-2)."""
+"""People get into a login node by their key; into a worker that runs sshd root alone, where nothing is known (CL-2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from penstock.api.loginset import LoginSet, LoginSetSpec
 from penstock.api.nodeset import Ssh
 from penstock.api.objects import ControllerReference, ObjectMeta, SecretKeySelector
-from penstock.render.files.sshd_config import login_sshd_config, worker_sshd_config
+from penstock.render.files.sshd_config import PAM_SERVICE, adopting_sshd_config, login_sshd_config
+from penstock.render.files.sshd_pam import adopting
 
 from .conftest import Images
 from .room import Room
@@ -19,19 +20,17 @@ LOGIN = LoginSet(
     metadata=ObjectMeta(name="login"),
     spec=LoginSetSpec(controller_ref=ControllerReference(name="slurm"), sssd_conf_ref=SSSD),
 )
-CONFIGURATIONS = {
-    "login": login_sshd_config(LOGIN),
-    "worker": worker_sshd_config(Ssh(enabled=True, sssd_conf_ref=SSSD)),
-}
 OPTIONS = "-q -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -i /root/key"
-VISIT = f"""
-set -eu
+PEOPLE = """set -eu
 ssh-keygen -q -t ed25519 -N '' -f /root/key
 install -d -m 700 /root/.ssh; cp /root/key.pub /root/.ssh/authorized_keys
 useradd --create-home --shell /bin/bash alice
 install -d -m 700 -o alice -g alice ~alice/.ssh
 install -m 600 -o alice -g alice /root/key.pub ~alice/.ssh/authorized_keys
-useradd --create-home --shell /bin/bash mallory
+"""
+"""Root and alice, who have a key."""
+VISIT = f"""
+{PEOPLE}useradd --create-home --shell /bin/bash mallory
 /usr/sbin/sshd -t
 tini -s -- /usr/sbin/sshd -D -e 2>/root/log &
 for _ in $(seq 200); do (: </dev/tcp/127.0.0.1/22) 2>/dev/null && break; sleep 0.05; done
@@ -44,11 +43,20 @@ kill $!; wait $! || true; echo sshd: ended
 """
 
 
-@pytest.fixture(params=CONFIGURATIONS)
-def room(request: pytest.FixtureRequest, images: Images, tmp_path: Path) -> Room:
+@pytest.fixture
+def room(images: Images, tmp_path: Path) -> Room:
     """A room with sshd's configuration as we render it, without host keys, and with nothing in /run."""
-    room = Room(images[request.param], tmp_path)
-    room.write("/etc/ssh/sshd_config", CONFIGURATIONS[request.param])
+    room = Room(images["login"], tmp_path)
+    room.write("/etc/ssh/sshd_config", login_sshd_config(LOGIN))
+    return room
+
+
+@pytest.fixture
+def worker(images: Images, tmp_path: Path) -> Room:
+    """The same of a worker, without policies and without Slurm."""
+    room = Room(images["worker"], tmp_path)
+    room.write("/etc/ssh/sshd_config", adopting_sshd_config(Ssh(enabled=True, sssd_conf_ref=SSSD), None))
+    room.write(f"/etc/pam.d/{PAM_SERVICE}", adopting())
     return room
 
 
@@ -65,6 +73,29 @@ def test_root_and_people_get_in_by_their_key(room: Room) -> None:
     assert "Accepted publickey for root" in log
     assert "couldn't" not in log.lower()
     assert "PAM" not in log
+
+
+KNOCK = f"""
+{PEOPLE}tini -s -- /usr/sbin/sshd -D -e 2>/root/log &
+for _ in $(seq 200); do (: </dev/tcp/127.0.0.1/22) 2>/dev/null && break; sleep 0.05; done
+ssh {OPTIONS} root@127.0.0.1 id -un
+ssh {OPTIONS} alice@127.0.0.1 id -un || echo alice: no policies
+install -d -m 700 /etc/penstock/walls
+printf 'penstock-walls 1\n' >/etc/penstock/walls/ranges
+printf 'penstock-walls 1\nclass admin\n' >/etc/penstock/walls/default
+ssh {OPTIONS} alice@127.0.0.1 id -un || echo alice: no Slurm
+kill $!; wait $! || true
+"""
+
+
+def test_a_worker_lets_nobody_in_but_root_where_nothing_is_known(worker: Room) -> None:
+    """Neither policies nor Slurm: both modules are there, can be loaded, and refuse what they cannot decide."""
+    said = worker.run("/bin/bash", "-c", KNOCK)
+    assert said.splitlines() == ["root", "alice: no policies", "alice: no Slurm"]
+    log = worker.inside("/root/log").read_text()
+    assert "Access denied for user alice by PAM account configuration" in log
+    assert "pam_slurm_adopt" in log  # without a slurm.conf it ends all of the connection
+    assert "Accepted publickey for alice" not in log
 
 
 def test_a_host_key_that_is_brought_along_is_kept(room: Room) -> None:

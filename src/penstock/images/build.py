@@ -96,7 +96,7 @@ def require_means() -> None:
 def content_key(recipe: Recipe, suite: str, pins: Mapping[str, str]) -> str:
     """Name what a build makes, beside the archive's content of that day."""
     digest = hashlib.sha256(f"{recipe.role}\0{recipe.digest}\0{suite}\0".encode())
-    compiles = any(link.says.plugins for link in recipe.chain)
+    compiles = any(link.says.compiled for link in recipe.chain)
     for module in (*_BUILDER, *([_COMPILING] if compiles else [])):
         digest.update(Path(__file__).with_name(module).read_bytes())
     digest.update(packages.preferences(dict(sorted(pins.items()))).encode())
@@ -126,7 +126,7 @@ class _Order:
     @property
     def steps(self) -> int:
         """How many its building has."""
-        return 3 + len(self.recipe.says.plugins)
+        return 3 + len(self.recipe.says.compiled)
 
 
 class _Job:
@@ -188,7 +188,7 @@ class _Job:
 
     def _compile(self, order: _Order, root: Path) -> Iterator[Program]:
         recipe = order.recipe
-        for name, wanted in recipe.says.plugins.items():
+        for name, wanted in recipe.says.compiled.items():
             self._step(recipe.role, f"compiling {name}")
             compiler = self.must_find(order.tools[wanted.compiler]).rootfs
             with shelf.aside(self._library.directory) as workshop:

@@ -12,7 +12,8 @@ from pathlib import Path
 from penstock.images.errors import ArchiveUnreachable, BuildFailed
 
 # Who is killed cannot stop its children: an apt-get that went on alone would keep its locks, a tar would go on writing.
-_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+# One whose parent was killed before it could ask for that has another parent by now, and does not begin.
+_WITH_US = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"')
 _TAIL = 25  # lines of a failed command that a person wants to see
 # How apt says that nobody answers; it prints much more around it.
 _UNREACHABLE = (
@@ -33,7 +34,7 @@ def run(command: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: 
     with (
         stdin.open("rb") as file,
         subprocess.Popen(  # noqa: S603 - a list of words, never a line for a shell
-            [*_WITH_US, *command],
+            [*_WITH_US, str(os.getpid()), *command],
             env=full,
             stdin=file,
             stdout=subprocess.PIPE,

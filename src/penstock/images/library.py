@@ -10,6 +10,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -113,7 +114,9 @@ class Library:
 
     def _images(self) -> Iterator[Image]:
         for path in self.directory.glob(f"*/{shelf.RECORD}") if self.directory.is_dir() else ():
-            if not path.parent.name.startswith("."):
+            if path.parent.name.startswith("."):
+                continue
+            with suppress(FileNotFoundError):  # somebody removes it at this moment
                 found = path.stat()
                 yield _read(path.parent, (found.st_ino, found.st_mtime_ns))
 

@@ -48,10 +48,20 @@ class File(_Table, frozen=True):
 
 
 class Plugin(_Table, frozen=True):
-    """A plugin of Slurm's, of C: where its sources are, and which image compiles it."""
+    """A plugin of Slurm's, of C: where its sources are, and which image compiles it.
+
+    A program is the same, with `main`: a directory of the sources that has it. So is a module of PAM's, with `module`.
+    """
 
     sources: str
     compiler: str
+    main: str = ""
+    module: str = ""
+
+    @property
+    def part(self) -> str:
+        """The directory of the sources that it alone has; empty for a plugin."""
+        return self.main or self.module
 
 
 class Directory(_Table, frozen=True):
@@ -71,6 +81,8 @@ class _Text(_Table, frozen=True):
     check: tuple[tuple[str, ...], ...] = ()
     packages: dict[str, tuple[str, ...]] = {}
     plugins: dict[str, Plugin] = {}
+    programs: dict[str, Plugin] = {}
+    modules: dict[str, Plugin] = {}
     remove: tuple[str, ...] = ()
     moves: dict[str, str] = {}
     copies: dict[str, str] = {}
@@ -81,6 +93,11 @@ class _Text(_Table, frozen=True):
     commands: dict[str, tuple[str, ...]] = {}
     directories: dict[str, Directory] = {}
     config: Config = Config()
+
+    @property
+    def compiled(self) -> dict[str, Plugin]:
+        """Plugins and modules by their names, programs by their paths."""
+        return self.plugins | self.programs | self.modules
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,12 +164,12 @@ def directory() -> Path:
     return packed if packed.is_dir() else Path(__file__).parents[3] / "images"
 
 
-def sources(place: Path) -> list[Path]:
-    """What a plugin is compiled of; its tests have directories of their own."""
+def sources(place: Path, part: str = "") -> list[Path]:
+    """What a plugin is compiled of, or a program or module; its tests have directories of their own."""
     found = sorted(path for path in place.glob("*") if path.suffix in _SOURCES)
     if not any(path.suffix == ".c" for path in found):
         raise BadRecipe(f"there is no C in {place} to compile a plugin of")
-    return found
+    return [*found, *(sources(place / part) if part else [])]
 
 
 def book(place: Path | None = None) -> Book:
@@ -185,7 +202,7 @@ def _add(role: str, raw: Mapping[str, Path], recipes: dict[str, Recipe], *, seen
         says = msgspec.convert(_load(path), _Text)
     except msgspec.ValidationError as problem:
         raise BadRecipe(f"{path}: {problem}") from problem
-    compilers = [plugin.compiler for plugin in says.plugins.values()]
+    compilers = [one.compiler for one in says.compiled.values()]
     for needed in (*filter(None, [says.builds_on]), *compilers):
         _add(needed, raw, recipes, seen=(*seen, role))
     base = recipes[says.builds_on] if says.builds_on else None
@@ -210,8 +227,8 @@ def _digest(path: Path, says: _Text, needed: Iterable[Recipe]) -> str:
 
 def _parts(path: Path, says: _Text) -> Iterator[bytes]:
     yield path.read_bytes()
-    for plugin in says.plugins.values():
-        for source in sources(path.parent / plugin.sources):
+    for one in says.compiled.values():
+        for source in sources(path.parent / one.sources, one.part):
             yield source.name.encode()
             yield source.read_bytes()
     for file in says.files.values():

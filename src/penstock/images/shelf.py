@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import shutil
 import tempfile
 import time
@@ -20,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from penstock import durable
 from penstock.images.commands import run
 
 RECORD = "image.json"
@@ -70,12 +70,7 @@ def read(place: Path) -> Record:
 
 def write(record: Record, place: Path) -> None:
     """Write what an image is, whole or not at all."""
-    new = place / f".{RECORD}"
-    with new.open("wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(place / RECORD)
+    durable.put(place / RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
 
 def change(place: Path, **fields: Any) -> None:
@@ -106,11 +101,7 @@ def settle(made: Path, place: Path) -> None:
     """Give a finished image its place: when it has that, all of its files are on disk."""
     run(["sync", "--file-system", str(made)])
     made.rename(place)
-    handle = os.open(place.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    durable.sync(place.parent)
 
 
 def sweep(directory: Path) -> None:

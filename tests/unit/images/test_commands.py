@@ -53,6 +53,24 @@ def test_a_command_does_not_outlive_its_caller(end: signal.Signals, tmp_path: Pa
         assert alive.read() == ""  # the end of the file: nobody has the pipe open any more
 
 
+def test_a_command_whose_caller_was_killed_first_does_not_begin(tmp_path: Path) -> None:
+    """Between a command's birth and its wish to end with its caller there is a moment."""
+    alive, go, slow, began = (tmp_path / name for name in ("alive", "go", "setpriv", "began"))
+    os.mkfifo(alive)
+    os.mkfifo(go)
+    slow.write_text(f'#!/bin/sh\nexec 3>{alive}; echo up >&3; read word <{go}; exec /usr/bin/setpriv "$@"\n')
+    slow.chmod(0o755)
+    script = f"from penstock.images.commands import run; run(['/bin/touch', '{began}'])"
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with subprocess.Popen([sys.executable, "-c", script], env=env) as caller, alive.open() as pipe:  # noqa: S603
+        assert pipe.readline() == "up\n"
+        caller.kill()
+        caller.wait()
+        go.write_text("go\n")
+        assert pipe.read() == ""
+    assert not began.exists()
+
+
 def test_a_directory_that_apt_could_misread_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match="without quotes in its name"):
         Apt(tmp_path / 'a"; Dir::Etc "x', "forky", Suite())

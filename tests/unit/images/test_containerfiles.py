@@ -6,8 +6,9 @@ import shlex
 
 import pytest
 
-from penstock.images.plugin import FLAGS
+from penstock.images.plugin import FLAGS, MODULE_FLAGS, MODULE_LIBRARIES, PROGRAM_FLAGS
 from penstock.images.recipe import Recipe, book, directory
+from penstock.render.walls import HEALTH_PROGRAM
 
 BOOK = book()
 CONTAINERFILES = {
@@ -49,13 +50,28 @@ def test_the_files_are_the_recipes(role: str) -> None:
     assert copied == wanted
 
 
-def test_a_plugin_is_compiled_by_the_same_words(role: str) -> None:
-    compiled = [line for line in lines(role) if " gcc -" in line]
-    plugins = [name for recipe in recipes(role) for name in recipe.says.plugins]
-    assert len(compiled) == len(plugins)
-    for line, name in zip(compiled, plugins, strict=True):
-        said = line.partition("&& ")[2].split()
-        assert said == ["gcc", *FLAGS, "-o", f"/{name}", "*.c"]
+def test_plugins_and_programs_are_compiled_by_the_same_words(role: str) -> None:
+    said = [line.partition("&& ")[2].split() for line in lines(role) if " gcc -" in line]
+    chain = [recipe.says for recipe in recipes(role)]
+    plugins = [["gcc", *FLAGS, "-o", f"/{name}", "*.c"] for says in chain for name in says.plugins]
+    programs = [
+        ["gcc", *PROGRAM_FLAGS, "-o", f"/{path.rpartition('/')[2]}", "*.c", f"{wanted.main}/*.c"]
+        for says in chain
+        for path, wanted in says.programs.items()
+    ]
+    modules = [
+        ["gcc", *MODULE_FLAGS, "-o", f"/{name}", "*.c", f"{wanted.module}/*.c", *MODULE_LIBRARIES]
+        for says in chain
+        for name, wanted in says.modules.items()
+    ]
+    assert said == [*plugins, *programs, *modules]
+
+
+def test_what_slurm_conf_calls_by_name_is_there() -> None:
+    """HealthCheckProgram has no arguments, so the program has a second name."""
+    name = HEALTH_PROGRAM.lstrip("/")
+    assert BOOK.recipe("worker").says.links[name] == "penstock-walls"
+    assert any(f"ln --symbolic penstock-walls /{name}" in line for line in lines("worker"))
 
 
 def test_a_container_starts_the_same_way(role: str) -> None:

@@ -65,6 +65,16 @@ def test_a_plugins_sources_and_its_compiler_count(place: Path) -> None:
     assert changed(before, keys(place)) == {"other", "wall", "top"}
 
 
+def test_what_has_a_programs_main_counts_as_well(place: Path) -> None:
+    (place / "c/main").mkdir(parents=True)
+    (place / "c/plugin.c").write_text("int x;")
+    (place / "c/main/main.c").write_text("int main;")
+    recipe_directory(place, wall='[programs]\n"bin/x" = { sources = "c", main = "main", compiler = "other" }')
+    before = keys(place)
+    (place / "c/main/main.c").write_text("int main(void);")
+    assert changed(before, keys(place)) == {"wall"}
+
+
 def test_suite_and_pinned_versions_count(place: Path) -> None:
     before = keys(place)
     assert changed(before, keys(place, suite="trixie")) == set(before)

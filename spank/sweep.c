@@ -1,0 +1,160 @@
+#define _GNU_SOURCE
+#include "sweep.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory.h"
+
+#define JOBS "/run/penstock/jobs" /* of the node: a pod that begins anew has none */
+#define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define ROUNDS 8     /* of looking for programs: those that are ended may have begun others */
+#define LAST_MS 5000 /* a program's end takes a millisecond; what takes longer hangs in the kernel */
+
+/* The directory, locked until it is closed. */
+static int open_jobs(void)
+{
+	int jobs;
+
+	mkdir("/run/penstock", 0755);
+	mkdir(JOBS, 0700);
+	jobs = open(JOBS, DIRECTORY);
+	if (jobs >= 0)
+		flock(jobs, LOCK_EX);
+	return jobs;
+}
+
+static void name_of(char name[48], uint32_t job, uid_t uid)
+{
+	snprintf(name, 48, "%u-%u", uid, job);
+}
+
+void sweep_note(uint32_t job, uid_t uid)
+{
+	/* What is root's may be the node's own. */
+	int jobs = uid ? open_jobs() : -1, mark;
+	char name[48];
+
+	if (jobs < 0)
+		return;
+	name_of(name, job, uid);
+	mark = openat(jobs, name, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (mark >= 0)
+		close(mark);
+	close(jobs);
+}
+
+static bool has_others(int jobs, uid_t uid)
+{
+	DIR *all = fdopendir(openat(jobs, ".", DIRECTORY));
+	bool others = !all; /* who cannot be asked may say yes */
+	char begin[16];
+
+	snprintf(begin, sizeof(begin), "%u-", uid);
+	for (struct dirent *one; all && !others && (one = readdir(all));)
+		others = !strncmp(one->d_name, begin, strlen(begin));
+	if (all)
+		closedir(all);
+	return others;
+}
+
+/* Whether a program began with this variable, among at most so many bytes. */
+static bool began_with(int process, const char *variable)
+{
+	int file = openat(process, "environ", O_RDONLY | O_CLOEXEC);
+	size_t size = 1 << 18, length = strlen(variable) + 1;
+	char *text = malloc(size), *at = text;
+	ssize_t got = file < 0 || !text ? 0 : read(file, text, size - 1);
+	bool found = false;
+
+	while (got > 0 && !found && at + length <= text + got) {
+		found = !memcmp(at, variable, length);
+		at = memchr(at, '\0', (size_t)(text + got - at));
+		if (!at++)
+			break;
+	}
+	free(text);
+	if (file >= 0)
+		close(file);
+	return found;
+}
+
+static bool is_left(int process, const char *variable, uid_t uid)
+{
+	struct stat is;
+
+	return !fstat(process, &is) && is.st_uid == uid && began_with(process, variable);
+}
+
+/* 0: there is none of that number, or it is somebody else's; 1: it was ended; -1: it does not end. */
+static int end_one(int proc, const char *number, const char *variable, uid_t uid)
+{
+	int handle = pidfd_open(atoi(number), 0), process = openat(proc, number, DIRECTORY), ended = 0;
+	struct pollfd one = {.fd = handle, .events = POLLIN};
+
+	/* The handle came first: it cannot be of a process that took the number afterwards. */
+	if (handle >= 0 && process >= 0 && is_left(process, variable, uid)) {
+		pidfd_send_signal(handle, SIGKILL, NULL, 0);
+		ended = poll(&one, 1, LAST_MS) == 1 ? 1 : -1;
+	}
+	if (process >= 0)
+		close(process);
+	if (handle >= 0)
+		close(handle);
+	return ended;
+}
+
+/* How many were ended, or -1. */
+static int end_all(const char *variable, uid_t uid)
+{
+	DIR *proc = opendir("/proc");
+	int count = proc ? 0 : -1;
+
+	for (struct dirent *one; count >= 0 && (one = readdir(proc));) {
+		int ended = one->d_name[0] >= '1' && one->d_name[0] <= '9' ? end_one(dirfd(proc), one->d_name, variable, uid) : 0;
+
+		count = ended < 0 ? -1 : count + ended;
+	}
+	if (proc)
+		closedir(proc);
+	return count;
+}
+
+static int end_programs(uint32_t job, uid_t uid)
+{
+	char variable[48];
+	int ended = 1;
+
+	snprintf(variable, sizeof(variable), "SLURM_JOB_ID=%u", job);
+	for (int round = 0; ended > 0 && round < ROUNDS; round++)
+		ended = end_all(variable, uid);
+	return ended ? -1 : 0;
+}
+
+int sweep_job(uint32_t job, uid_t uid)
+{
+	int jobs = open_jobs(), left = 0;
+	char name[48];
+
+	if (jobs < 0)
+		return 0;
+	name_of(name, job, uid);
+	if (!unlinkat(jobs, name, 0)) {
+		left = end_programs(job, uid);
+		if (!has_others(jobs, uid))
+			left |= memory_remove(uid);
+	}
+	close(jobs);
+	return left;
+}
