@@ -10,8 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from penstock.cli.named import add_name
+from penstock.cli.verbs import add_verbs, of_policies
 from penstock.engine.layout import Layout
+from penstock.walls.images.granted import wrong_images
 from penstock.walls.policy import Policy, PolicyError, Range, UserClass
 from penstock.walls.reading import read, read_ranges
 from penstock.walls.shelf import DEFAULT, Shelf
@@ -25,6 +26,7 @@ examples:
   penstock walls show 100001 -o json
   penstock walls check                                 is there anything that nodes would refuse?
   penstock walls remove 100001
+  penstock walls image add acme.tar                    an image that policies can grant; see `image --help`
 
 A policy is a file of a few lines; docs/walls.md explains its words.
 """
@@ -32,6 +34,10 @@ A policy is a file of a few lines; docs/walls.md explains its words.
 
 def run(argv: Sequence[str]) -> int:
     """Do what is asked; 1 when something is wrong with a policy."""
+    if argv and argv[0] == "image":
+        from penstock.cli import walls_images  # noqa: PLC0415 - only who asks for it pays for it
+
+        return walls_images.run(argv[1:])
     arguments = _parser().parse_args(argv)
     shelf = Shelf(arguments.directory or Layout.of(arguments.cluster).walls)
     act: Callable[[Shelf, argparse.Namespace], int] = arguments.act
@@ -49,6 +55,8 @@ def _set(shelf: Shelf, arguments: argparse.Namespace) -> int:
     except PolicyError as problem:
         raise PolicyError(f"{arguments.file}: {problem}; nothing was changed") from None
     _fits(shelf, arguments.whom, policy)
+    if problems := [*wrong_images(policy, shelf.images)]:
+        raise PolicyError(f"{arguments.file}: {'; '.join(problems)}; nothing was changed")
     print(f"{shelf.give(arguments.whom, policy)}: class {policy.user_class}, from the next step on")
     return 0
 
@@ -119,32 +127,21 @@ def _remove(shelf: Shelf, arguments: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="penstock walls", description=__doc__, epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--directory", type=Path, help="of the policies (default: the one of the cluster)")
-    common.add_argument("-o", "--output", choices=["text", "json"], default="text")
-    add_name(common, "the cluster of this machine")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, words, act in (
+    parser, verbs = of_policies("penstock walls", __doc__, _EXAMPLES)
+    made = add_verbs(
+        verbs,
         ("set", "give a uid, or `default`, a policy", _set),
         ("show", "show who has what, or the policy that counts for a uid", _show),
         ("remove", "take the policy of a uid away", _remove),
         ("ranges", "show, or say, which uids have a class before they have a policy", _ranges),
         ("check", "find what nodes would refuse", _check),
-    ):
-        command = commands.add_parser(name, help=words, description=words, parents=[common])
-        command.set_defaults(act=act)
-        if name in {"set", "remove"}:
-            command.add_argument("whom", type=_whom, metavar="UID|default")
-        if name == "show":
-            command.add_argument("whom", type=_uid, nargs="?", metavar="UID")
-        if name == "set":
-            command.add_argument("--file", required=True, help="the policy; - reads it from the input")
-        if name == "ranges":
-            command.add_argument("ranges", type=_range, nargs="*", metavar="FIRST-LAST=CLASS")
+    )
+    for name in ("set", "remove"):
+        made[name].add_argument("whom", type=_whom, metavar="UID|default")
+    made["set"].add_argument("--file", required=True, help="the policy; - reads it from the input")
+    made["show"].add_argument("whom", type=_uid, nargs="?", metavar="UID")
+    made["ranges"].add_argument("ranges", type=_range, nargs="*", metavar="FIRST-LAST=CLASS")
+    verbs.add_parser("image", add_help=False, help="images that policies can grant; `image --help` tells more")
     return parser
 
 

@@ -8,6 +8,8 @@ import msgspec
 
 DIRECTORY = "/etc/penstock/walls"
 """Where nodes have them."""
+IMAGES = "images"
+"""The directory of images among them (`walls/images`)."""
 HEAD = "penstock-walls 1"
 """The first line of every file: a plugin that does not know the number refuses the file."""
 LARGEST = 65536

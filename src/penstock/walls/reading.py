@@ -91,6 +91,20 @@ def _mount(source: str, target: str, how: str) -> Mount:
     return Mount(path(source), target, _one_of("ro", "rw")(how) == "rw")
 
 
+def _check_mounts(one: Mount, other: Mount) -> None:
+    """Two mounts of a policy: not at one place, and none within a writable one, where its place could be swapped."""
+    if one.target == other.target:
+        raise PolicyError("said twice of the same")
+    for inner, outer in ((one, other), (other, one)):
+        if outer.writable and inner.target.startswith(f"{outer.target}/"):
+            raise PolicyError(f"{inner.target} lies within {outer.target}, which can be written to")
+
+
+def _check_limits(one: tuple[str, int], other: tuple[str, int]) -> None:
+    if one[0] == other[0]:
+        raise PolicyError("said twice of the same")
+
+
 def _limit(what: str, most: str) -> tuple[str, int]:
     return _one_of(*LIMITS)(what), size(most)
 
@@ -102,8 +116,8 @@ class _Word:
     take: Callable[..., Any]
     values: int = 1
     many: bool = False
-    alike: Callable[[Any], object] | None = None
-    """What no two of many may have in common."""
+    check: Callable[[Any, Any], None] = lambda _one, _other: None
+    """Refuses two of many that do not go together."""
 
 
 _WORDS = {
@@ -115,14 +129,14 @@ _WORDS = {
         2,
         many=True,
     ),
-    "mount": _Word("mounts", (_TENANT, _USER), _mount, 3, many=True, alike=lambda one: one.target),
+    "mount": _Word("mounts", (_TENANT, _USER), _mount, 3, many=True, check=_check_mounts),
     "output": _Word("output", (_TENANT,), path),
     "workdir": _Word("workdir", (_TENANT,), _workdir),
     "tmp": _Word("tmp", (_TENANT,), _some),
     "shm": _Word("shm", (_TENANT,), _some),
     "net": _Word("net", (_TENANT,), _one_of("private", "host")),
     "device": _Word("devices", (_TENANT, _USER), _device, many=True),
-    "limit": _Word("limits", (_TENANT,), _limit, 2, many=True, alike=lambda one: one[0]),
+    "limit": _Word("limits", (_TENANT,), _limit, 2, many=True, check=_check_limits),
     "environment": _Word("environment", (_TENANT,), _matching(_VARIABLE, "name of a variable"), many=True),
     "group": _Word("groups", (_TENANT,), _identity, many=True),
     "root": _Word("root", (_USER,), path),
@@ -178,8 +192,8 @@ def _take(said: dict[str, Any], word: _Word, values: list[str], user_class: User
     value = word.take(*values)
     if word.many:
         before = said.get(word.field, ())
-        if word.alike and word.alike(value) in map(word.alike, before):
-            raise PolicyError("said twice of the same")
+        for other in before:
+            word.check(value, other)
         said[word.field] = (*before, value)
     elif word.field in said:
         raise PolicyError("said twice")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from penstock.walls.policy import LARGEST, Policy, PolicyError, Range, UserClass
+from penstock import durable
+from penstock.walls.images.granted import wrong_images
+from penstock.walls.images.store import Store
+from penstock.walls.policy import IMAGES, LARGEST, Policy, PolicyError, Range, UserClass
 from penstock.walls.reading import read, read_ranges
 from penstock.walls.writing import written, written_ranges
 
@@ -25,6 +26,11 @@ class Shelf:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+
+    @property
+    def images(self) -> Store:
+        """The images that lie among the policies."""
+        return Store(self.directory / IMAGES)
 
     def prepare(self) -> None:
         """Make the directory, and a file of no ranges, if they are not there: without it nobody is let through."""
@@ -86,7 +92,7 @@ class Shelf:
         """Take the policy of a uid away."""
         with suppress(FileNotFoundError):
             (self.directory / f"uid-{uid}").unlink()
-            self._settle()
+            durable.sync(self.directory)
 
     def problems(self) -> Iterator[str]:
         """All that the plugin would refuse, in words."""
@@ -105,7 +111,9 @@ class Shelf:
         if name == RANGES:
             self.ranges()
         elif name == DEFAULT or _OF_UID.fullmatch(name):
-            _named(name, read, self.text(name) or "")
+            policy = _named(name, read, self.text(name) or "")
+            if problems := [*wrong_images(policy, self.images)]:
+                raise PolicyError(f"{name}: {'; '.join(problems)}")
         else:
             raise PolicyError(f"{name}: neither {DEFAULT}, {RANGES} nor uid-NUMBER: nobody reads it")
 
@@ -120,33 +128,15 @@ class Shelf:
 
     def _names(self) -> set[str]:
         try:
-            return {path.name for path in self.directory.iterdir() if not path.name.startswith(".")}
+            names = {path.name for path in self.directory.iterdir() if not path.name.startswith(".")}
+            return names - {IMAGES}
         except FileNotFoundError:
             return set()
 
     def _write(self, name: str, text: str) -> Path:
-        """Whole, or as it was: written beside, synced, and moved."""
-        handle, beside = tempfile.mkstemp(prefix=".", dir=self.directory)
-        try:
-            with os.fdopen(handle, "w") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(beside).chmod(0o600)
-            target = Path(beside).rename(self.directory / name)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                Path(beside).unlink()
-            raise
-        self._settle()
+        target = self.directory / name
+        durable.put(target, text.encode(), mode=0o600)
         return target
-
-    def _settle(self) -> None:
-        directory = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
 
 
 def _named(name: str, readable: Callable[[str], _A], text: str) -> _A:

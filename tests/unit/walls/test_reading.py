@@ -51,6 +51,8 @@ def test_what_is_written_is_read_again_as_it_was_meant(policy: Policy) -> None:
         ("mount /a /proc/x ro", "nothing can be shown in /proc"),
         ("mount /a /sys ro", "nothing can be shown in /proc"),
         ("mount /a /x ro\nmount /b /x rw", "line 4: mount: said twice of the same"),
+        ("mount /a /x rw\nmount /b /x/y/z ro", "line 4: mount: /x/y/z lies within /x, which can be written to"),
+        ("mount /b /x/y ro\nmount /a /x rw", "line 4: mount: /x/y lies within /x, which can be written to"),
         ("device /etc/passwd", "is not below /dev"),
         ("containers maybe", "is none of yes, no"),
         ("root /a\nroot /a", "line 4: root: said twice"),

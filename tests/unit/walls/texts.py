@@ -46,17 +46,24 @@ def _maybe(values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
     return st.none() | values
 
 
+def _apart(mounts: tuple[object, ...]) -> bool:
+    """Whether none of them lies within one that can be written to."""
+    few = [one for one in mounts if isinstance(one, Mount)]
+    return not any(outer.writable and inner.target.startswith(f"{outer.target}/") for inner in few for outer in few)
+
+
 _names = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?", fullmatch=True)
 tenants = st.builds(
     Policy, user_class=st.just(UserClass.TENANT), tenant=_names,
-    images=_few(_images, 1), mounts=_few(_mounts, alike="target"), output=paths, workdir=_maybe(paths),
+    images=_few(_images, 1), mounts=_few(_mounts, alike="target").filter(_apart), output=paths, workdir=_maybe(paths),
     tmp=_maybe(_sizes), shm=_maybe(_sizes), net=_maybe(st.sampled_from(["private", "host"])), devices=_few(_devices),
     limits=st.dictionaries(st.sampled_from(LIMITS), _numbers, max_size=3).map(lambda few: tuple(few.items())),
     groups=_few(st.integers(1, 2**32 - 2)),
     environment=_few(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,9}", fullmatch=True)),
 )  # fmt: skip
 users = st.builds(
-    Policy, user_class=st.just(UserClass.USER), root=paths, keeps=_few(paths), mounts=_few(_mounts, alike="target"),
+    Policy, user_class=st.just(UserClass.USER), root=paths, keeps=_few(paths),
+    mounts=_few(_mounts, alike="target").filter(_apart),
     devices=_few(_devices), device_set=_maybe(st.sampled_from(["node", "minimal"])), containers=_maybe(st.booleans()),
 )  # fmt: skip
 policies = tenants | users | st.just(Policy(user_class=UserClass.ADMIN))
