@@ -127,10 +127,14 @@ class SharedRoot(Part, frozen=True):
     )
     resources: Annotated[ClaimResources, documented("Size of the claim.")] = ClaimResources()
     storage_class_name: Annotated[str | None, documented("StorageClass of the claim.")] = None
-    mount_path: Annotated[str, documented("Where login and worker pods mount it.", pattern=patterns.ABSOLUTE_PATH)] = (
+    mount_path: Annotated[str, documented("Where login and worker pods mount it.", pattern=patterns.PLAIN_PATH)] = (
         "/mnt/shared-root"
     )
     image: Annotated[str | None, documented("Image to fill it from, once; unset takes the login image.")] = None
+    node_local: Annotated[
+        list[Annotated[str, documented("Where it is.", pattern=patterns.PLAIN_PATH)]],
+        documented("Paths that jobs see as each node has them, in place of the shared root's.", maxItems=64),
+    ] = []
 
 
 class ControllerSpec(Part, frozen=True):
@@ -208,10 +212,17 @@ class ControllerSpec(Part, frozen=True):
         return self.inplace_reconfigure is not False
 
 
+class SharedRootStatus(Part, frozen=True):
+    """What is in the shared root."""
+
+    image: Annotated[str | None, documented("The image that it was filled from.")] = None
+
+
 class ControllerStatus(Part, frozen=True):
     """What is known about a Controller."""
 
     conditions: Conditions = []
+    shared_root: Annotated[SharedRootStatus | None, documented("What is in the shared root.")] = None
 
 
 class Controller(Part, frozen=True):

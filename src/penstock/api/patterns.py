@@ -10,6 +10,7 @@ HOSTNAME_PREFIX = r"^([a-z0-9]([-a-z0-9.]*)?)?$"
 CLUSTER_NAME = r"^[a-zA-Z0-9_-]+$"
 SLURM_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 ABSOLUTE_PATH = r"^/[A-Za-z0-9._/-]+$"
+PLAIN_PATH = r"^(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$"
 NODE_PARAMETERS = r"^[ \t\r\n]*([A-Za-z][A-Za-z0-9_]*=[^ \t\r\n]+([ \t\r\n]+|$))*$"
 ONE_LINE = r"^[^\n\r]*$"
 TIME = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
@@ -29,6 +30,7 @@ HINTS = {
     CLUSTER_NAME: "write letters, digits, _ and -",
     SLURM_NAME: "write letters, digits, _, - and ., beginning with a letter or digit",
     ABSOLUTE_PATH: "write an absolute path, for instance /mnt/shared-root",
+    PLAIN_PATH: "write an absolute path without . and .. and without a slash at its end, for instance /mnt/shared-root",
     NODE_PARAMETERS: "write Key=Value items with blanks between them, for instance Gres=gpu:4 Weight=10",
     ONE_LINE: "write it on one line, without a line break at its end (in YAML: >- instead of |)",
     TIME: "write an RFC 3339 time, for instance 2026-11-15T08:00:00Z",

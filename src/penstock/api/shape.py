@@ -32,6 +32,9 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
+_PLAIN = {"string": str, "integer": int, "boolean": bool}
+_BARE = frozenset({"type", "description"})
+"""What a schema says that asks for nothing but a type."""
 
 
 def check(value: object, schema: Json, path: Path = ()) -> Iterator[Problem]:
@@ -57,7 +60,11 @@ def without_nulls(value: Any, schema: Json) -> Any:
         return {k: without_nulls(v, schema["additionalProperties"]) for k, v in value.items() if v is not None}
     if isinstance(value, dict) and "properties" in schema:
         known = schema["properties"]
-        return {k: without_nulls(v, known.get(k, {})) for k, v in value.items() if v is not None or k not in known}
+        return {
+            k: without_nulls(v, known.get(k, {})) if isinstance(v, dict | list) else v
+            for k, v in value.items()
+            if v is not None or k not in known
+        }
     if isinstance(value, list) and "items" in schema:
         return [without_nulls(item, schema["items"]) for item in value]
     return value
@@ -102,11 +109,17 @@ def _object(value: Json, schema: Json, path: Path) -> Iterator[Problem]:
             yield Problem(path=(*path, name), message="is missing", mend=f"add {name}")
     for name, child in value.items():
         if name in properties:
-            yield from check(child, properties[name], (*path, name)) if child is not None else ()
+            if child is not None and not _plain(child, properties[name]):
+                yield from check(child, properties[name], (*path, name))
         elif "additionalProperties" in schema:
             yield from check(child, schema["additionalProperties"], (*path, name))
         elif not schema.get("x-kubernetes-preserve-unknown-fields"):
             yield _unknown(name, properties, path)
+
+
+def _plain(value: object, schema: Json) -> bool:
+    """Whether a value is of the plain type that is all its schema asks for, as most are: all is well then."""
+    return value.__class__ is _PLAIN.get(schema.get("type", "")) and schema.keys() <= _BARE and not _too_large(value)
 
 
 def _unknown(name: str, properties: Json, path: Path) -> Problem:

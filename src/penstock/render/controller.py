@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from penstock.api.objects import Json
 from penstock.api.schema import encode
-from penstock.render import keyring, labels, names, pods, reconfigure, shared_root, walls
+from penstock.render import keyring, labels, names, pods, reconfigure, shared_root, sshd, walls
 from penstock.render.contract import V25_11
 from penstock.render.files.cgroup_conf import cgroup_conf
 from penstock.render.files.gres_conf import gres_conf
@@ -38,26 +40,33 @@ def _companions(cluster: Cluster) -> dict[str, str]:
     return {name: text for name, text in made.items() if text is not None}
 
 
-def directory(cluster: Cluster) -> dict[str, str]:
-    """All files of /etc/slurm but the keys: people's own, their scripts, and over them what is made."""
-    return dict(sorted({**cluster.user_files, **script_files(cluster), **configuration(cluster)}.items()))
+def directory(cluster: Cluster, made: Mapping[str, str] | None = None) -> dict[str, str]:
+    """All files of /etc/slurm but the keys: people's own, their scripts, and over them what is made.
+
+    `made` is the configuration, for who has it already.
+    """
+    files = configuration(cluster) if made is None else made
+    return dict(sorted({**cluster.user_files, **script_files(cluster), **files}.items()))
 
 
-def manifests(cluster: Cluster) -> list[Json]:
+def manifests(cluster: Cluster, made: Mapping[str, str] | None = None) -> list[Json]:
     """Every object of a Controller. Of an external one we know only the configuration that its clients need."""
+    files = configuration(cluster) if made is None else made
     if cluster.controller.spec.external:
-        return [_config(cluster)]
+        # Who comes by ssh is let in by policies, also where Slurm itself is somebody else's.
+        comes = any(sshd.adopts(node_set) for node_set in cluster.node_sets)
+        return [_config(cluster, files), *(walls.manifests(cluster) if comes else [])]
     with conf.about(f'Controller "{cluster.controller.metadata.name}"'):
-        objects = [_internal_service(cluster), _service(cluster), _config(cluster), stateful_set(cluster)]
+        objects = [_internal_service(cluster), _service(cluster), _config(cluster, files), stateful_set(cluster)]
     return objects + shared_root.claim(cluster) + walls.manifests(cluster) + _service_monitor(cluster)
 
 
-def _config(cluster: Cluster) -> Json:
+def _config(cluster: Cluster, files: Mapping[str, str]) -> Json:
     controller = cluster.controller
     metadata = labels.metadata(
         names.config(controller.metadata.name), controller, labels=labels.component(_APP, controller)
     )
-    return config_map(metadata, configuration(cluster))
+    return config_map(metadata, files)
 
 
 def _internal_service(cluster: Cluster) -> Json:

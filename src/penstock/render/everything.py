@@ -8,7 +8,19 @@ from dataclasses import dataclass
 from penstock.api.kinds import Kind
 from penstock.api.nodeset import ScalingMode
 from penstock.api.objects import Json
-from penstock.render import accounting, controller, keyring, login, names, restapi, token, worker, workers
+from penstock.render import (
+    accounting,
+    controller,
+    keyring,
+    login,
+    names,
+    restapi,
+    shared_root,
+    sshd,
+    token,
+    worker,
+    workers,
+)
 from penstock.render.inventory import Cluster, Inventory
 from penstock.render.missing import missing_references
 
@@ -78,7 +90,12 @@ def _notes(inventory: Inventory) -> Iterator[str]:
             yield f'NodeSet "{node_set.metadata.name}": one worker on every matching machine; one is shown.'
     for ring in keyring.rings(inventory):
         yield f'Secret "{ring["metadata"]["name"]}": the ring of slurmKeyRef\'s key is made in the cluster.'
-    for login_set in inventory.login_sets:
-        yield f'Secret "{names.ssh_host_keys(login_set)}": host keys are made once, in the cluster.'
+    for one_controller in inventory.controllers:
+        if one_controller.spec.shared_root:
+            name = shared_root.job_name(inventory.cluster(one_controller))
+            yield f'Job "{name}": it fills the shared root, once, and is made in the cluster, when nobody uses that.'
+    adopting = [names.ssh_host_keys(node_set) for node_set in inventory.node_sets if sshd.adopts(node_set)]
+    for secret in (*adopting, *map(names.ssh_host_keys, inventory.login_sets)):
+        yield f'Secret "{secret}": host keys are made once, in the cluster.'
     for one in inventory.tokens:
         yield f'Secret "{names.token_secret(one)}": its token is signed in the cluster.'

@@ -70,6 +70,8 @@ class Cluster:
     closed: Sequence[ClosedPartition] = ()
     confined_workers: bool = False
     """There are workers, made earlier, that may not write to their cgroups."""
+    rootless_workers: bool = False
+    """There are workers, made earlier, that do not have the shared root."""
 
     @property
     def namespace(self) -> str:

@@ -23,6 +23,8 @@ POD_PROTECT = "nodeset.slinky.slurm.net/pod-protect"
 SCALING_MODE = "nodeset.slinky.slurm.net/scaling-mode"
 PIN = "nodeset.slinky.slurm.net/revision"
 """Annotation of a NodeSet: the number or the hash of the revision that its workers shall have, whatever it says."""
+SHARED_ROOT = "slinky.slurm.net/shared-root"
+"""Label of pods that have a shared root mounted: the name of its claim, or, if that is too long, a hash of it."""
 CHANGE_CAUSE = "kubernetes.io/change-cause"
 DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 SLURM_KEY_HASH = "slinky.slurm.net/slurm-key-hash"
@@ -40,6 +42,7 @@ _COMPONENTS = {
     "slurmrestd": "restapi",
     "slurmd": "worker",
     "login": "login",
+    "shared-root": "shared-root",
 }
 
 
@@ -83,14 +86,17 @@ def metadata(
 
 
 def owned(owner: Kind) -> Json:
-    """The owner reference of an object that goes when its CR goes."""
-    return {**plain_owner(owner), "controller": True}
+    """The owner reference of an object that goes when its CR goes, and before it if somebody waits for that."""
+    return {**plain_owner(owner), "blockOwnerDeletion": True, "controller": True}
 
 
 def plain_owner(owner: Kind) -> Json:
-    """One of several owners: the object goes when the last of them goes."""
-    reference = {"apiVersion": API_VERSION, "kind": owner.kind, "name": owner.metadata.name, "uid": owner.metadata.uid}
-    return {**reference, "blockOwnerDeletion": True}
+    """One of several owners: the object goes when the last of them goes.
+
+    None of them waits for it: Kubernetes would take away the reference of one that waits, we would see an owner missing
+    and write it again, and whoever deletes in the foreground might wait for ever.
+    """
+    return {"apiVersion": API_VERSION, "kind": owner.kind, "name": owner.metadata.name, "uid": owner.metadata.uid}
 
 
 def digest(parts: Mapping[str, str | bytes]) -> str:

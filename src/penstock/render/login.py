@@ -9,7 +9,7 @@ from penstock.api.objects import Json
 from penstock.api.schema import encode
 from penstock.render import keyring, labels, names, patience, pods, shared_root
 from penstock.render.contract import ImageContract, contract_of
-from penstock.render.files.sshd_config import HOST_KEYS, authorized_keys, login_sshd_config
+from penstock.render.files.sshd_config import authorized_keys, host_key_files, login_sshd_config
 from penstock.render.inventory import Cluster
 from penstock.render.services import config_map, secret, service
 from penstock.slurm import conf
@@ -17,6 +17,8 @@ from penstock.slurm.keyring import FILE
 
 _APP = "login"
 _SACKD = "sackd-dir"
+_RUN = "run"
+_LONGEST_NAME = 63  # of a host
 _KEYS = "slurm-config"
 _HOST_KEYS = "ssh-host-keys"
 _SSH_CONFIG = "ssh-config"
@@ -65,8 +67,13 @@ def deployment(cluster: Cluster, login_set: LoginSet, host_keys: Mapping[str, by
     own, layers = labels.component(_APP, login_set), [login_set.spec.template.metadata]
     with conf.about(f'LoginSet "{login_set.metadata.name}"'):
         pod_spec = _pod(cluster, login_set)
-    annotations = {labels.DEFAULT_CONTAINER: _APP, **_hashes(cluster, login_set, host_keys)}
-    pod = labels.metadata("", login_set, layers=layers, labels=own, annotations=annotations, owners=[])
+    annotations = {
+        labels.DEFAULT_CONTAINER: _APP,
+        **_hashes(cluster, login_set, host_keys),
+        **shared_root.allowed(cluster, _APP),
+    }
+    in_pods = own | shared_root.pod_labels(cluster)
+    pod = labels.metadata("", login_set, layers=layers, labels=in_pods, annotations=annotations, owners=[])
     spec: Json = {
         "replicas": login_set.spec.replicas,
         "revisionHistoryLimit": 0,
@@ -94,6 +101,8 @@ def _pod(cluster: Cluster, login_set: LoginSet) -> Json:
     contract = contract_for(login_set)
     service_name = names.workers_service(cluster.controller.metadata.name)
     ours: Json = {
+        # What people see in their prompt; the name of a pod tells them nothing.
+        "hostname": names.login(login_set)[:_LONGEST_NAME],
         "dnsConfig": {"searches": [cluster.domain.service(service_name, cluster.namespace)]},
         "initContainers": [
             _keyring(login_set, contract) if keyring.holds_ring(cluster, contract) else _initconf(login_set, contract),
@@ -112,26 +121,38 @@ def contract_for(login_set: LoginSet) -> ImageContract:
 
 def _login(cluster: Cluster, login_set: LoginSet, contract: ImageContract) -> Json:
     options = {"name": "SACKD_OPTIONS", "value": f"--conf-server {cluster.conf_server}"}
+    command = contract.commands.get(_APP)
     ours: Json = {
         **pods.image(contract, _APP, login_set.spec.login),
-        **pods.command(contract, _APP),
+        # sshd itself is in the shared root, if there is one: so are users, their homes, and all that sessions see.
+        **(shared_root.entered(cluster, [*command]) if command else {}),
         **({"env": [options]} if contract.supervised else {"args": ["-D", "-e"]}),
         "ports": [{"name": _APP, "containerPort": names.SSH_PORT, "protocol": "TCP"}],
         "readinessProbe": {"exec": {"command": ["test", "-S", "/run/slurm/sack.socket"]}},
-        "volumeMounts": [
-            *([pods.mount(pods.ETC, "/etc/slurm", read_only=True)] if contract.supervised else []),
-            pods.mount(_SACKD, "/run/slurm"),
-            *_ssh_mounts(),
-            *shared_root.mounts(cluster),
-        ],
+        "volumeMounts": _supervised_mounts(cluster) if contract.supervised else _mounts(cluster),
     }
     return pods.container(_APP, ours, login_set.spec.login)
 
 
+def _supervised_mounts(cluster: Cluster) -> list[Json]:
+    etc, sackd = pods.mount(pods.ETC, "/etc/slurm", read_only=True), pods.mount(_SACKD, "/run/slurm")
+    return [etc, sackd, *_ssh_mounts(), *shared_root.mounts(cluster)]
+
+
+def _mounts(cluster: Cluster) -> list[Json]:
+    root = shared_root.mounts(cluster)
+    own = [
+        # What is in /run is of one machine, and of today.
+        *([pods.mount(_RUN, "/run")] if root else []),
+        pods.mount(_SACKD, "/run/slurm"),
+        *_ssh_mounts(),
+    ]
+    return [*root, *(one | {"mountPath": shared_root.inside(cluster, one["mountPath"])} for one in own)]
+
+
 def _ssh_mounts() -> list[Json]:
-    host_keys = [name for key in HOST_KEYS for name in (key, f"{key}.pub")]
     files = [
-        *((_HOST_KEYS, f"/etc/ssh/{name}", name) for name in host_keys),
+        *((_HOST_KEYS, f"/etc/ssh/{name}", name) for name in host_key_files()),
         (_SSH_CONFIG, "/etc/ssh/sshd_config", "sshd_config"),
         (_SSH_CONFIG, "/root/.ssh/authorized_keys", "authorized_keys"),
         (_SSSD, "/etc/sssd/sssd.conf", "sssd.conf"),
@@ -147,7 +168,12 @@ def _sackd(cluster: Cluster, login_set: LoginSet, contract: ImageContract) -> Js
         "args": ["-D", "--conf-server", cluster.conf_server],
         "restartPolicy": "Always",
         "securityContext": pods.run_as(contract.slurm_uid),
-        "volumeMounts": [pods.mount(pods.ETC, "/etc/slurm", read_only=True), pods.mount(_SACKD, "/run/slurm")],
+        "volumeMounts": [
+            # It says of whoever asks who they are.
+            *shared_root.users(cluster),
+            pods.mount(pods.ETC, "/etc/slurm", read_only=True),
+            pods.mount(_SACKD, "/run/slurm"),
+        ],
     }
     return pods.container("sackd", ours, {})
 
@@ -186,14 +212,9 @@ def _volumes(cluster: Cluster, login_set: LoginSet, contract: ImageContract) -> 
         pods.memory(pods.ETC),
         pods.memory(_SACKD),
         pods.projected(_KEYS, [key], mode=key_mode),
-        pods.projected(_HOST_KEYS, [_host_key_source(login_set)], mode=0o600),
+        pods.projected(_HOST_KEYS, [pods.host_keys(names.ssh_host_keys(login_set))], mode=0o600),
         pods.projected(_SSH_CONFIG, [{"configMap": {"name": names.ssh_config(login_set)}}], mode=0o600),
         pods.projected(_SSSD, [sssd], mode=0o600),
+        *([pods.memory(_RUN)] if shared_root.volumes(cluster) and not contract.supervised else []),
         *shared_root.volumes(cluster),
     ]
-
-
-def _host_key_source(login_set: LoginSet) -> Json:
-    private = [{"key": key, "path": key, "mode": 0o600} for key in HOST_KEYS]
-    public = [{"key": f"{key}.pub", "path": f"{key}.pub", "mode": 0o644} for key in HOST_KEYS]
-    return {"secret": {"name": names.ssh_host_keys(login_set), "items": [*private, *public]}}

@@ -81,8 +81,8 @@ def ssh_config(owner: LoginSet | NodeSet) -> str:
     return f"{owner.metadata.name}-ssh-config"
 
 
-def ssh_host_keys(owner: LoginSet) -> str:
-    """Secret with a LoginSet's host keys."""
+def ssh_host_keys(owner: LoginSet | NodeSet) -> str:
+    """Secret with the host keys of login pods, or of workers: the same for all of a set."""
     return f"{owner.metadata.name}-ssh-host-keys"
 
 

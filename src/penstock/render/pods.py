@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.api.objects import ConfigMapKeySelector, Json, SecretKeySelector
 from penstock.render.contract import ImageContract
+from penstock.render.files.sshd_config import HOST_KEYS
 from penstock.render.merge import merge
 from penstock.slurm.conf import ConfError
 
@@ -78,6 +79,13 @@ def from_config_map(selector: ConfigMapKeySelector | None, path: str) -> Json | 
 def _source(kind: str, selector: SecretKeySelector | ConfigMapKeySelector, path: str) -> Json:
     body: Json = {"name": selector.name, "items": [{"key": selector.key, "path": path}]}
     return {kind: body | ({"optional": True} if selector.optional else {})}
+
+
+def host_keys(name: str) -> Json:
+    """Host keys of a Secret as sshd wants them: nobody else may read the private ones."""
+    private = [{"key": key, "path": key, "mode": 0o600} for key in HOST_KEYS]
+    public = [{"key": f"{key}.pub", "path": f"{key}.pub", "mode": 0o644} for key in HOST_KEYS]
+    return {"secret": {"name": name, "items": [*private, *public]}}
 
 
 def http_probes(port: str, *, ready: str) -> Json:

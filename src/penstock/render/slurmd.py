@@ -6,7 +6,7 @@ import shlex
 
 from penstock.api.nodeset import NodeSet, Registration
 from penstock.api.objects import Json
-from penstock.render import last_words, names, patience, pods, shared_root, walls
+from penstock.render import last_words, names, patience, pods, shared_root, sshd, walls
 from penstock.render.contract import V25_11, ImageContract, contract_of, version_of
 from penstock.render.files.cgroup_conf import is_unprivileged
 from penstock.render.inventory import Cluster
@@ -15,8 +15,6 @@ from penstock.render.seat import Seat
 from penstock.slurm import conf
 
 _APP = "slurmd"
-SSH_CONFIG = "ssh-config"
-SSSD = "sssd-conf"
 _PRIVILEGED: Json = {"privileged": True, "capabilities": {"add": ["BPF", "NET_ADMIN", "SYS_ADMIN", "SYS_NICE"]}}
 # The smallest set with which slurmd starts steps as other users and pins them to CPUs.
 _UNPRIVILEGED: Json = {
@@ -31,26 +29,25 @@ _UNPRIVILEGED: Json = {
 def container(cluster: Cluster, node_set: NodeSet, one: Seat) -> Json:
     """The main container of a worker."""
     spec, contract = node_set.spec, contract_for(node_set)
-    ssh_port = (
-        [{"name": "ssh", "containerPort": names.SSH_PORT, "protocol": "TCP"}] if _runs_sshd(node_set, contract) else []
-    )
     new_enough = (cluster.release or version_of(spec.slurmd.get("image"))) >= V25_11
     ours: Json = {
         **pods.image(contract, _APP, spec.slurmd),
-        **patience.command(contract, _APP, *cluster.conf_address),
+        **sshd.command(node_set, patience.command(contract, _APP, *cluster.conf_address)),
         "args": _arguments(cluster, node_set, contract),
-        **({"env": _supervised_environment(node_set, resources_of(node_set))} if contract.supervised else {}),
-        "ports": [{"name": _APP, "containerPort": names.SLURMD_PORT, "protocol": "TCP"}, *ssh_port],
+        **_environment(cluster, node_set, contract),
+        "ports": [{"name": _APP, "containerPort": names.SLURMD_PORT, "protocol": "TCP"}, *sshd.ports(node_set)],
         **(pods.http_probes(_APP, ready="/readyz") if new_enough else pods.tcp_probes(_APP)),
-        "securityContext": _UNPRIVILEGED if is_unprivileged(spec.slurmd) else _PRIVILEGED,
+        "securityContext": _powers(node_set),
         # Their supervisor names the node by the host name.
         **last_words.pre_stop(None if contract.supervised else one.slurm_node),
         "volumeMounts": [
             pods.mount(pods.ETC, "/etc/slurm", read_only=True),
             *pods.log_mount(contract),
-            *(ssh_mounts() if _runs_sshd(node_set, contract) else []),
+            *sshd.mounts(node_set),
             *shared_root.mounts(cluster),
-            *walls.mounts(cluster),
+            # slurmd says of whoever submits from within a job who they are; libnss-extrausers looks there.
+            *shared_root.users(cluster, "/var/lib/extrausers"),
+            *walls.mounts(),
         ],
     }
     return pods.container(_APP, ours, spec.slurmd)
@@ -61,8 +58,13 @@ def contract_for(node_set: NodeSet) -> ImageContract:
     return contract_of(node_set.spec.image_contract, node_set.spec.slurmd.get("image"))
 
 
-def _runs_sshd(node_set: NodeSet, contract: ImageContract) -> bool:
-    return contract.supervised and node_set.spec.ssh is not None and node_set.spec.ssh.enabled
+def _powers(node_set: NodeSet) -> Json:
+    if not is_unprivileged(node_set.spec.slurmd):
+        return _PRIVILEGED
+    if not sshd.adopts(node_set):
+        return _UNPRIVILEGED
+    granted = _UNPRIVILEGED["capabilities"]
+    return _UNPRIVILEGED | {"capabilities": granted | {"add": sorted([*granted["add"], *sshd.POWERS])}}
 
 
 def _arguments(cluster: Cluster, node_set: NodeSet, contract: ImageContract) -> list[str]:
@@ -90,6 +92,12 @@ def node_parameters(node_set: NodeSet, contract: ImageContract) -> str:
     return conf.line(("Features", features), *sorted(others, key=lambda pair: pair[0].lower()))
 
 
+def _environment(cluster: Cluster, node_set: NodeSet, contract: ImageContract) -> Json:
+    theirs = _supervised_environment(node_set, resources_of(node_set)) if contract.supervised else []
+    made = [*theirs, *shared_root.kept(cluster, node_set.spec.slurmd.get("volumeMounts"))]
+    return {"env": made} if made else {}
+
+
 def _supervised_environment(node_set: NodeSet, resources: WorkerResources) -> list[Json]:
     """What their entry point makes parameters of: of limits CoreSpecCount and MemSpecLimit, of 0 and "" nothing.
 
@@ -101,12 +109,4 @@ def _supervised_environment(node_set: NodeSet, resources: WorkerResources) -> li
         *([{"name": "POD_TOPOLOGY", "valueFrom": topology}] if reckons else []),
         {"name": "POD_CPUS", "value": str(resources.cpu_limit if reckons else 0)},
         {"name": "POD_MEMORY", "value": str(resources.memory_limit_mib if reckons else 0)},
-    ]
-
-
-def ssh_mounts() -> list[Json]:
-    """How sshd finds its configuration and SSSD's."""
-    return [
-        pods.mount(SSH_CONFIG, "/etc/ssh/sshd_config", sub_path="sshd_config", read_only=True),
-        pods.mount(SSSD, "/etc/sssd/sssd.conf", sub_path="sssd.conf", read_only=True),
     ]

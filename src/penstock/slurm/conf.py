@@ -23,6 +23,7 @@ _BLANK = re.compile(r"\s")
 _TOKEN = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)=(\"[^\"]*\"|\S+)(?:\s+|$)", re.ASCII)
 _SETTING = re.compile(r'\s*([A-Za-z0-9_.]+)\s*[-*+/]?=\s*(?:"([^"]*)"|(\S+))\s*', re.ASCII)
 _PAIR = re.compile(r'\s*([A-Za-z0-9_.]+)\s*[-*+/]?=\s*(?:"([^"]*)"(?=\s|$)|(\S+))', re.ASCII)
+_INCLUDE = re.compile(r"include\s", re.ASCII | re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\s*$", re.ASCII)
 _ESCAPE = re.compile(r"\\(.?)")
@@ -190,6 +191,8 @@ def settings(text: str) -> dict[str, str]:
 def entries(text: str, key: str) -> Iterator[tuple[tuple[str, str], ...]]:
     """The lines of a file's text that begin with a key, in any case, such as `PartitionName`: each as its pairs."""
     for one in _logical_lines(text):
+        if _INCLUDE.match(one):
+            continue
         found = tuple((match[1], match[3] if match[2] is None else match[2]) for match in _PAIR.finditer(one))
         if found and found[0][0].lower() == key.lower():
             yield found

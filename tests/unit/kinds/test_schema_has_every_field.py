@@ -42,7 +42,7 @@ ALSO_REQUIRED = {
 """Fields that must be written here and need not with Slinky, and why."""
 
 OURS = re.compile(
-    r"Controller\.spec\.(partitions|topology|sharedRoot)\b.*"
+    r"Controller\.(spec|status)\.(partitions|topology|sharedRoot)\b.*"
     r"|NodeSet\.spec\.(drain|autoscale|registration|walls)\b.*"
     r"|\w+\.spec\.imageContract"
     r"|\w+\.spec\.controllerRef\.namespace"  # the seeds write it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.render.controller import configuration
@@ -86,6 +86,7 @@ WORDS = [*FRAGMENTS, "PartitionName=p", "partitionname = q ", "Nodes=x ", 'A="b 
 
 
 @given(text=st.lists(st.sampled_from(WORDS)))
+@example(text=["Include /etc/passwd", "\r", "PartitionName=p"])
 @quick
 def test_lines_are_read_as_slurm_reads_them(text: list[str]) -> None:
     """The judge is a reader of its own (`slurm_reader`)."""

@@ -35,6 +35,7 @@ def test_objects_have_slinkys_names() -> None:
         ("Service", "slurm-controller"),
         ("Service", "slurm-controller-internal"),
         ("ConfigMap", "slurm-config"),
+        ("ConfigMap", "slurm-walls"),
         ("StatefulSet", "slurm-controller"),
         ("PersistentVolumeClaim", "slurm-shared-root"),
         ("ServiceMonitor", "slurm-controller"),

@@ -69,7 +69,7 @@ def test_claim_volumes_take_the_place_of_pod_volumes_of_their_name() -> None:
     """ST-1, seed 000 section 2.2.1: and the other volumes stay."""
     volumes = [{"name": "scratch", "emptyDir": {}}, {"name": "home", "nfs": {"server": "s", "path": "/home"}}]
     found = pod_spec(volumeClaimTemplates=[claim("scratch")], template={"spec": {"volumes": volumes}})["volumes"]
-    assert [volume["name"] for volume in found] == ["scratch", "slurm-etc", "home"]
+    assert [volume["name"] for volume in found] == ["scratch", "slurm-etc", "walls", "home"]
     assert named(found, "scratch") == {"name": "scratch", "persistentVolumeClaim": {"claimName": "scratch-n-0"}}
     assert named(found, "home") == volumes[1]
 
@@ -79,7 +79,7 @@ def test_shared_volumes_are_mounted_where_the_cr_says() -> None:
     mounts = [{"name": "home", "mountPath": "/home"}]
     spec = pod_spec(slurmd={"volumeMounts": mounts}, template={"spec": {"volumes": [{"name": "home", "emptyDir": {}}]}})
     paths = {mount["mountPath"] for mount in container(spec, "slurmd")["volumeMounts"]}
-    assert paths == {"/etc/slurm", "/home"}
+    assert paths == {"/etc/slurm", "/etc/penstock/walls", "/home"}
 
 
 def test_a_worker_holds_the_ring_of_the_slurm_key_alone_and_only_root_may_read_it() -> None:
@@ -99,20 +99,15 @@ def paths_of(spec: Json, name: str) -> set[str]:
     return {mount["mountPath"] for mount in container(spec, name)["volumeMounts"]}
 
 
-def test_our_sshd_is_a_container_of_its_own() -> None:
-    """CL-2: beside slurmd, with its configuration and SSSD's, and the port's name."""
-    spec = pod_spec(ssh=SSH)
-    assert paths_of(spec, "sshd") == SSH_PATHS
-    assert not paths_of(spec, "slurmd") & SSH_PATHS
-    assert container(spec, "sshd")["restartPolicy"] == "Always"
-    assert [port["name"] for port in container(spec, "sshd")["ports"]] == ["ssh"]
-
-
 def test_slinkys_image_starts_sshd_itself() -> None:
     """Facts 4.3: the same files in slurmd's own container."""
     spec = pod_spec(ssh=SSH, slurmd=SLINKY)
     assert "sshd" not in {each["name"] for each in spec["initContainers"]}
-    assert paths_of(spec, "slurmd") >= SSH_PATHS
+    assert {path for path in paths_of(spec, "slurmd") if "ss" in path.split("/")[2]} == SSH_PATHS
+    assert "command" not in container(spec, "slurmd")
+    config = one(made_by(node_set("n", ssh=SSH, slurmd=SLINKY)), "ConfigMap")
+    assert config["data"].keys() == {"sshd_config"}
+    assert "PAMServiceName" not in config["data"]["sshd_config"]
     assert [port["name"] for port in container(spec, "slurmd")["ports"]] == ["slurmd", "ssh"]
 
 
@@ -120,7 +115,7 @@ def test_sshd_that_is_not_wanted_leaves_nothing_behind() -> None:
     """CL-2: no container, volume, ConfigMap or annotation."""
     objects = made_by(node_set("n", ssh={"enabled": False, "sssdConfRef": SSSD}))
     assert [each["kind"] for each in objects] == ["Pod"]
-    assert [volume["name"] for volume in objects[0]["spec"]["volumes"]] == ["slurm-etc"]
+    assert [volume["name"] for volume in objects[0]["spec"]["volumes"]] == ["slurm-etc", "walls"]
     assert objects[0]["metadata"]["annotations"].keys() == {"kubectl.kubernetes.io/default-container"}
 
 
@@ -140,6 +135,13 @@ def test_workers_see_the_shared_root() -> None:
     spec = one(made_by(made, sharedRoot={"existingClaim": "root", "mountPath": "/jail"}), "Pod")["spec"]
     assert named(spec["volumes"], "shared-root")["persistentVolumeClaim"] == {"claimName": "root"}
     assert "/jail" in paths_of(spec, "slurmd")
+
+
+def test_workers_know_the_people_of_the_shared_root() -> None:
+    """TR-5: slurmd says who submits from within a job; a directory, for accounts are changed by rename."""
+    spec = one(made_by(node_set("n"), sharedRoot={"existingClaim": "root", "mountPath": "/jail"}), "Pod")["spec"]
+    (mount,) = [one for one in spec["containers"][0]["volumeMounts"] if one["mountPath"] == "/var/lib/extrausers"]
+    assert mount == {"name": "shared-root", "mountPath": "/var/lib/extrausers", "subPath": "etc", "readOnly": True}
 
 
 def shared(given: Cluster) -> tuple[Json, Json]:
@@ -169,10 +171,10 @@ def test_busy_workers_are_protected_from_eviction() -> None:
 
 
 def test_what_workers_share_goes_with_the_last_of_their_sets() -> None:
-    """Facts 3.1: every NodeSet is an owner, none of them the controller; in a steady order."""
+    """Facts 3.1: every NodeSet is an owner, none of them the controller, and none waits for it; in a steady order."""
     sets = [node_set(name, metadata={"uid": f"uid-{name}"}) for name in ("b", "a")]
     for each in shared(cluster(*sets)):
         owners = each["metadata"]["ownerReferences"]
         assert [(owner["name"], owner["uid"]) for owner in owners] == [("a", "uid-a"), ("b", "uid-b")]
-        assert all(owner["blockOwnerDeletion"] and "controller" not in owner for owner in owners)
+        assert not any(owner.keys() & {"blockOwnerDeletion", "controller"} for owner in owners)
     assert workers.manifests(cluster()) == []

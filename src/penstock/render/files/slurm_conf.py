@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from penstock.api.controller import Controller
 from penstock.api.nodeset import NodeSet, ScalingMode
-from penstock.render import names
+from penstock.render import names, sshd, walls
 from penstock.render.contract import V25_11, contract_of
 from penstock.render.files import cgroup_conf, gres_conf
 from penstock.render.files.partitions import node_section
@@ -32,6 +32,7 @@ def slurm_conf(cluster: Cluster) -> str:
         _accounting(cluster),
         _slurmctld_scripts(cluster),
         _node_scripts(cluster),
+        _health_check(cluster),
         node_section(cluster),
     ]
     return conf.document([*sections, *appended_sections(cluster.controller.spec.extra_conf, sections)])
@@ -47,7 +48,7 @@ def appended_sections(extra: str | None, sections: Iterable[Section]) -> list[Se
     theirs = conf.settings(extra)
     ours = conf.settings("\n".join(line for section in sections for line in section.lines))
     merged = Section("MERGED CONFIG")
-    for key in ("AuthAltParameters", "AuthInfo", "SlurmctldParameters"):
+    for key in ("AuthAltParameters", "AuthInfo", "PrologFlags", "SlurmctldParameters"):
         if key.lower() in theirs and key.lower() in ours:
             merged.add(key, conf.merged_options(ours[key.lower()], theirs[key.lower()]))
     return [Section("EXTRA CONFIG", conf.appended(extra, of="extraConf")), merged]
@@ -128,6 +129,9 @@ def _plugins(cluster: Cluster) -> Section:
     if not cgroup_conf.uses_cgroups(cluster):
         section.add("ProctrackType", "proctrack/linuxproc")
         section.add("JobAcctGatherType", "jobacct_gather/linux")
+    if any(sshd.adopts(node_set) for node_set in cluster.node_sets):
+        # Every job gets a step, `extern`, from its first moment to its last: whoever comes by ssh is brought there.
+        section.add("PrologFlags", "Contain")
     if gres_conf.has_gpus(cluster):
         section.add("GresTypes", "gpu")
     return section
@@ -192,4 +196,11 @@ def _node_scripts(cluster: Cluster) -> Section:
     for key, references in (("Prolog", spec.prolog_script_refs), ("Epilog", spec.epilog_script_refs)):
         for script in script_names(cluster, references):
             section.add(key, script)
+    return section
+
+
+def _health_check(cluster: Cluster) -> Section:
+    section = Section("HEALTH CHECK")
+    for key, setting in walls.health_check(cluster):
+        section.add(key, setting)
     return section
