@@ -8,6 +8,7 @@ python -m tests.sim --schedule '{"cluster":...}' this one, as it was printed
 from __future__ import annotations
 
 import argparse
+import ctypes
 import logging
 import os
 import sys
@@ -17,11 +18,16 @@ from .draw import schedule_of
 from .mutants import MUTANTS, Mutant
 from .schedule import Schedule, read
 
+_SAME_ADDRESSES = 0x0040000
+"""ADDR_NO_RANDOMIZE, for the program that we become."""
+
 
 def main() -> int:
     """Do as the command line says; 1 when a promise was broken."""
     if os.environ.get("PYTHONHASHSEED") != "0":
-        # The order of sets of texts is chance otherwise, and a schedule would not take the same steps twice.
+        # The order of sets is chance otherwise, that of hashes of texts and of addresses, and a schedule would not take
+        # the same steps twice.
+        ctypes.CDLL(None).personality(_SAME_ADDRESSES)
         again = [sys.executable, "-m", "tests.sim", *sys.argv[1:]]
         os.execve(sys.executable, again, {**os.environ, "PYTHONHASHSEED": "0"})  # noqa: S606 - there is none
     given = _arguments()

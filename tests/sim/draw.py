@@ -10,6 +10,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from tests.simulation.port import Fault
 
 from .capabilities import ABLE, Can
@@ -35,8 +37,10 @@ def cluster_of(block: int) -> Cluster:
     """The cluster that a block of seeds begins with."""
     chance = Random(f"cluster {block}")  # noqa: S311 - chance, not secrecy
     names = "ab"[: 1 if chance.random() < 0.7 else 2]
+    first, *others = [_set(name, chance) for name in names]
     return Cluster(
-        sets=tuple(_set(name, chance) for name in names),
+        # Of two that want every machine one would wait for the other's names for ever, as it should.
+        sets=(first, *(replace(one, per_machine=one.per_machine and not first.per_machine) for one in others)),
         leaders=2 if chance.random() < 0.06 else 1,
         history=chance.choice([10_000, 10_000, 10_000, 40]),
     )

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from penstock.api.scalars import Duration
 from penstock.operator.nodeset.marks import STATE
 from penstock.operator.nodeset.revision import HASH
-from tests.simulation.loop import clock
+from tests.simulation.loop import clock, now
 from tests.simulation.manifests import Seen
 from tests.simulation.slurm import OPERATOR, SLURM, node_name
 from tests.simulation.slurm_records import Node
@@ -29,10 +29,12 @@ def unmet(stage: Stage) -> Unmet | None:
 
 
 def at_work(stage: Stage) -> bool:
-    """Whether an operator leads, and knows enough to do anything: Slurm too has answered since the last trouble."""
-    rest = stage.here.slurmrestd
+    """Whether an operator leads, and knows enough to do anything: all it asks have answered since the last trouble."""
+    rest, since = stage.here.slurmrestd, now() - stage.quiet_at
     heard = bool(rest.requests) and rest.requests[-1].status > 0 and rest.requests[-1].at >= stage.quiet_at
-    return heard and any(one.operator.leads and not one.operator.trouble for one in stage.living())
+    leading = (one.operator for one in stage.living() if one.operator.leads and not one.operator.trouble)
+    # Each of its watches is taken up again in its own time, machines' perhaps last.
+    return heard and any(one.caches.staleness <= since for one in leading)
 
 
 def _unmet(stage: Stage) -> Iterator[Unmet]:

@@ -14,7 +14,7 @@ from penstock.api.objects import Json
 from penstock.cluster.errors import Conflict, NotFound
 from penstock.cluster.port import Cluster, Preconditions
 from penstock.cluster.resources import Whole
-from penstock.operator.resources import PODS
+from penstock.operator.resources import JOBS, PODS
 
 from .loop import clock
 from .sight import Sight
@@ -30,6 +30,8 @@ class Delays:
     stop: float = 0.5
     orphan: float = 40.0
     """Until pods of a machine that is no more are removed."""
+    job: float | None = 2.0
+    """Until a Job is done; None: it never is."""
 
 
 class Kubernetes:
@@ -55,6 +57,7 @@ class Kubernetes:
         self._placed = 0
         self.pods.subscribe(self._pod)
         self._machines.subscribe(self._machine)
+        sight.views["Job"].subscribe(self._job)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -75,6 +78,19 @@ class Kubernetes:
         if new.metadata.deletion_timestamp and not (old and old.metadata.deletion_timestamp):
             self._lives[new.metadata.uid][1].set()
             _tell(self.on_leaving, new)
+
+    def _job(self, _old: Whole | None, new: Whole | None) -> None:
+        if new is not None and self._group is not None and not new.spec.get("suspend") and not new.status:
+            self._group.create_task(self._work(new))
+
+    async def _work(self, job: Whole) -> None:
+        if self.delays.job is None:
+            return
+        await asyncio.sleep(self.delays.job)
+        done = {"type": "Complete", "status": "True", "lastTransitionTime": clock().strftime("%Y-%m-%dT%H:%M:%SZ")}
+        name, namespace, status = job.metadata.name, job.metadata.namespace, {"status": {"conditions": [done]}}
+        with suppress(NotFound):
+            await self._store.patch(JOBS, name, status, namespace=namespace, subresource="status", manager="jobs")
 
     def _machine(self, old: Whole | None, new: Whole | None) -> None:
         if new is None and old is not None and self._group is not None:

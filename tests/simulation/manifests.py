@@ -13,7 +13,7 @@ from penstock.api.objects import Json
 from penstock.cluster.events import EVENTS
 from penstock.cluster.leader import LEASES
 from penstock.cluster.resources import Resource, Whole
-from penstock.operator.resources import CUSTOMS, MACHINES, OWNED, PODS, REVISIONS
+from penstock.operator.resources import CUSTOMS, JOBS, MACHINES, OWNED, PODS, REVISIONS
 
 NAMESPACE = "slurm"
 NODE_SET = "slurm-worker-compute"
@@ -23,7 +23,7 @@ _SAMPLES = Path(__file__).parents[1] / "samples" / "clusters"
 
 RESOURCES: dict[str, Resource[Any]] = {
     **CUSTOMS, **OWNED, "Pod": PODS, "Node": MACHINES, "Event": EVENTS, "Lease": LEASES,
-    "ControllerRevision": REVISIONS,
+    "ControllerRevision": REVISIONS, "Job": JOBS,
 }  # fmt: skip
 """Every resource that a simulation has to do with."""
 

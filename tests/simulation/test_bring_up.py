@@ -30,8 +30,9 @@ OWNED = {
         ("Secret", "slurm-auth-slurm-ring"),
     },
     ("Controller", "slurm"): {
-        ("ConfigMap", "slurm-config"), ("Service", "slurm-controller"), ("Service", "slurm-controller-internal"),
-        ("StatefulSet", "slurm-controller"), ("Secret", "slurm-auth-slurm-ring"),
+        ("ConfigMap", "slurm-config"), ("ConfigMap", "slurm-walls"), ("Service", "slurm-controller"),
+        ("Service", "slurm-controller-internal"), ("StatefulSet", "slurm-controller"),
+        ("Secret", "slurm-auth-slurm-ring"),
     },
     ("LoginSet", "slurm-login"): {
         ("ConfigMap", "slurm-login-ssh-config"), ("Deployment", "slurm-login"),

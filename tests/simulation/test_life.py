@@ -9,9 +9,10 @@ import pytest
 from penstock.api.objects import Json
 from penstock.operator.nodeset.finalizer import FINALIZER
 from penstock.operator.nodeset.snapshot import ON_DELETION
-from penstock.operator.nodeset.steps import Plan, Tend
+from penstock.operator.nodeset.steps import Plan, Remove, Tend
+from penstock.operator.resources import Claim, Pod
 
-from .desk import desk
+from .desk import Desk, desk
 from .loop import simulated
 from .manifests import NAMESPACE, NODE_SET, RESOURCES, Seen, sample
 from .world import World, cluster
@@ -181,19 +182,59 @@ _TEMPLATE: Json = {
 async def test_a_claim_is_not_taken_from_a_worker_that_is_gone_by_now(goes: bool) -> None:
     """What we know may be a moment old: the worker that stays after all may have gone with its claim."""
     async with desk(_with_claims("Retain", "Delete"), replicas=1) as at:
-        [pod] = at.here.sight.workers()
-        claim = f"scratch-{pod.metadata.name}"
-        owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid}
-        await at.here.edit("PersistentVolumeClaim", claim, metadata={"ownerReferences": [owner]})
-        await asyncio.sleep(1)
-        acting, handed = await at.acting(), at.context.caches.claims.get(claim, NAMESPACE)
-        assert handed is not None
+        pod, handed = await _handed_over(at)
+        acting = await at.acting()
         if goes:
             await at.here.delete("Pod", pod.metadata.name)
         await acting.act(Plan(tend=[Tend(handed, owners=[])]))
-        left = at.here.sight.get("PersistentVolumeClaim", claim)
-        assert left is not None
+        left = at.here.sight("PersistentVolumeClaim", handed.metadata.name)
         assert [one.name for one in left.metadata.owner_references] == ([pod.metadata.name] if goes else [])
+
+
+@pytest.mark.parametrize("back", [True, False])
+@simulated
+async def test_a_worker_does_not_go_without_a_claim_that_it_only_seems_to_have(back: bool) -> None:
+    """We may have taken it back a moment ago, and not see that yet: it would stay behind for ever (seed 59220)."""
+    async with desk(_with_claims("Retain", "Delete"), replicas=1) as at:
+        await at.here.edit("NodeSet", NODE_SET, spec={"replicas": 0})
+        pod, handed = await _handed_over(at)
+        acting = await at.acting()
+        if back:
+            await at.here.edit("PersistentVolumeClaim", handed.metadata.name, metadata={"ownerReferences": []})
+        await acting.act(Plan(remove=[Remove(pod, "a test", claims=[handed], drained=False)]))
+        assert (at.here.sight("Pod", pod.metadata.name).metadata.deletion_timestamp is None) == back
+
+
+@simulated
+async def test_no_more_claims_go_than_there_are_workers_too_many_whatever_the_watch_shows() -> None:
+    """Somebody deleted another worker a moment ago: without it one of these is needed (seed 165657)."""
+    async with desk(_with_claims("Retain", "Delete"), replicas=3) as at:
+        await at.here.edit("NodeSet", NODE_SET, spec={"replicas": 1})
+        await asyncio.sleep(1)
+        acting, caches = await at.acting(), at.context.caches
+        pods = [pod for number in (2, 1) if (pod := caches.pods.get(f"{NODE_SET}-{number}", NAMESPACE))]
+        claims = [claim for pod in pods if (claim := caches.claims.get(f"scratch-{pod.metadata.name}", NAMESPACE))]
+        await at.here.delete("Pod", f"{NODE_SET}-0")
+        going = [Remove(pod, "a test", claims=[claim], drained=False) for pod, claim in zip(pods, claims, strict=True)]
+        await acting.act(Plan(remove=going))
+        left = [at.here.sight("Pod", pod.metadata.name).metadata.deletion_timestamp is None for pod in pods]
+        kept = [
+            not at.here.sight("PersistentVolumeClaim", one.metadata.name).metadata.owner_references for one in claims
+        ]
+        assert (left, kept) == ([False, True], [False, True])
+
+
+async def _handed_over(at: Desk) -> tuple[Pod, Claim]:
+    """The only worker, and its claim, which is to go with it; as the watch shows them."""
+    [name] = [pod.metadata.name for pod in at.here.sight.workers()]
+    pod, claim = at.context.caches.pods.get(name, NAMESPACE), f"scratch-{name}"
+    assert pod is not None
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": pod.metadata.uid}
+    await at.here.edit("PersistentVolumeClaim", claim, metadata={"ownerReferences": [owner]})
+    await asyncio.sleep(1)
+    handed = at.context.caches.claims.get(claim, NAMESPACE)
+    assert handed is not None
+    return pod, handed
 
 
 def _with_claims(deleted: str, scaled: str) -> list[Json]:

@@ -16,6 +16,7 @@ from .machines import Rack, per_machine
 from .manifests import NODE_SET
 from .world import Running, World, world
 
+SECOND = f"{NODE_SET}-too"
 GONE_WITHIN = 5.0
 """Seconds between the end of a worker's last job and its removal."""
 
@@ -195,3 +196,26 @@ async def test_what_a_machine_says_after_it_was_cordoned_is_in_slurms_reason_at_
         await asyncio.sleep(60)
         await rack.ails("rack-0", "GpuLost", "GPU 3 fell off the bus")
         await here.until(lambda: "GpuLost" in here.slurm.nodes["rack-0"].reason, within=5)
+
+
+@simulated
+async def test_of_two_sets_that_want_a_machine_one_has_it_and_the_other_says_why() -> None:
+    """Their nodes would have one name, the machine's, and Slurm would take each slurmd for the other."""
+    async with world() as here:
+        rack = Rack(here)
+        await rack.comes("rack-0", "rack-1")
+        documents = per_machine()
+        first = next(one for one in documents if one["kind"] == "NodeSet")
+        await here.apply([*documents, {**first, "metadata": {**first["metadata"], "name": SECOND}}])
+        here.start()
+        await rack.holds("rack-0", "rack-1")
+        await asyncio.sleep(60)
+        assert {pod.metadata.name.rpartition("-")[0] for pod in here.sight.workers()} == {NODE_SET}
+        told = {one["type"]: one for one in here.sight("NodeSet", SECOND).status["conditions"]}["Degraded"]
+        assert (told["status"], told["reason"]) == ("True", "NamesInTheWay")
+        assert f'"rack-0" is a worker of NodeSet "{NODE_SET}"' in told["message"]
+        await rack.moves("rack-1", "others")
+        await here.delete("NodeSet", NODE_SET)
+        await here.until(lambda: [pod.metadata.name.startswith(SECOND) for pod in here.sight.workers()] == [True])
+        await here.ready()
+        assert not rack.doubled

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from penstock.operator.nodeset.marks import DRAINED_BY, STATE
+from penstock.operator.nodeset.marks import DRAINED_BY, STATE, WALLS_BROKEN
 from penstock.render import labels
 
 from .loop import simulated
+from .manifests import NODE_SET
 from .world import World, cluster
 
 SEEN_WITHIN = 35.0
@@ -50,6 +51,25 @@ async def test_a_drain_that_a_person_made_in_slurm_shows_on_the_pod_and_goes_wit
 
 
 @simulated
+async def test_a_node_that_drains_itself_for_its_walls_is_told_of_and_left_to_itself() -> None:
+    """On its pod and on its NodeSet, once, until the node gives itself back (GW-5)."""
+    async with cluster(replicas=2) as (here, operator):
+        found = "rights: MKNOD is missing"
+        here.slurm.change(["compute-1"], {"state": ["DRAIN"], "reason": f"penstock-walls: {found}"})
+        await here.until(lambda: broken(here) == {"compute-1": found}, within=SEEN_WITHIN)
+        await here.until(lambda: here.sight.is_true("NodeSet", NODE_SET, "Degraded"), within=SEEN_WITHIN)
+        told = here.sight.condition("NodeSet", NODE_SET, "Degraded")
+        assert told["reason"] == "WallsBroken"
+        assert told["message"].endswith(f": {found}")
+        before = operator.port.counted()
+        await asyncio.sleep(600)
+        assert operator.port.counted() == before
+        assert here.slurm.nodes["compute-1"].drain
+        here.slurm.change(["compute-1"], {"state": ["UNDRAIN"]})
+        await here.until(lambda: not broken(here) and here.sight.all_settled(), within=SEEN_WITHIN)
+
+
+@simulated
 async def test_a_cordoned_pod_and_a_leaving_one_say_why_they_drain() -> None:
     async with cluster(replicas=3) as (here, _):
         here.slurm.submit(3, 200)
@@ -68,6 +88,16 @@ def states(here: World) -> Iterator[list[str]]:
     for pod in sorted(here.sight.workers(), key=lambda pod: pod.metadata.name):
         types = (one["type"] for one in pod.status.get("conditions") or [])
         yield sorted(one.removeprefix(STATE) for one in types if one.startswith(STATE))
+
+
+def broken(here: World) -> dict[str, str]:
+    """What was found on nodes whose walls do not hold."""
+    return {
+        pod.metadata.labels[labels.POD_HOSTNAME]: one["message"]
+        for pod in here.sight.workers()
+        for one in pod.status.get("conditions") or []
+        if one["type"] == WALLS_BROKEN and one["status"] == "True"
+    }
 
 
 def drains(here: World) -> dict[str, str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from penstock.api.kinds import Kind
 from penstock.cluster.index import owners
+from penstock.cluster.informer import Informer
 from penstock.cluster.port import Cluster
 from penstock.cluster.resources import Lean
 from penstock.operator.customs import Decoder, Invalid, Key
@@ -18,6 +20,7 @@ from penstock.operator.resources import (
     CONFIG_MAPS,
     CUSTOMS,
     DEPLOYMENTS,
+    JOBS,
     MACHINES,
     PODS,
     REVISIONS,
@@ -26,6 +29,7 @@ from penstock.operator.resources import (
     STATEFUL_SETS,
     Claim,
     Custom,
+    Job,
     Machine,
     Pod,
     Revision,
@@ -37,11 +41,14 @@ from penstock.render import labels
 _OURS = f"{labels.NAME} in (slurmctld,slurmdbd,slurmrestd,slurmd,login)"
 """Every object that we make has one of these names as a label, and whoever takes it away makes us put it back."""
 
+_FILLING = f"{labels.NAME}=shared-root"
+"""Of Jobs only those that fill shared roots: people have many of their own."""
+
 _WORKERS = f"{labels.NAME}=slurmd"
 """Of ControllerRevisions only those of NodeSets: StatefulSets have many, and each holds a whole template."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Caches:
     """Views of the resources, and the kinds in them."""
 
@@ -55,6 +62,7 @@ class Caches:
     stateful_sets: View[Workload]
     deployments: View[Workload]
     budgets: View[Lean]
+    jobs: View[Job]
     revisions: View[Revision]
     decoder: Decoder
 
@@ -82,6 +90,7 @@ class Caches:
             stateful_sets=View(cluster, STATEFUL_SETS, namespaces, labels=_OURS, indexes=by_owner),
             deployments=View(cluster, DEPLOYMENTS, namespaces, labels=_OURS, indexes=by_owner),
             budgets=View(cluster, BUDGETS, namespaces, labels=_OURS, indexes=by_owner),
+            jobs=View(cluster, JOBS, namespaces, labels=_FILLING, indexes=by_owner),
             revisions=View(cluster, REVISIONS, namespaces, labels=_WORKERS, indexes=by_owner),
             decoder=Decoder(),
         )
@@ -96,16 +105,22 @@ class Caches:
         """Views of what our kinds own, beside workers and claims."""
         return [
             self.services, self.config_maps, self.secrets, self.stateful_sets, self.deployments, self.budgets,
+            self.jobs,
         ]  # fmt: skip
 
     @property
     def staleness(self) -> float:
         """Seconds by which the oldest of them may be behind."""
-        return max(informer.staleness for view in self.views for informer in view.informers)
+        return asyncio.get_running_loop().time() - min([informer.alive_at for informer in self.informers])
+
+    @cached_property
+    def informers(self) -> list[Informer[Any]]:
+        """Those of every view."""
+        return [informer for view in self.views for informer in view.informers]
 
     async def synced(self) -> None:
         """Wait until every view is whole."""
-        await asyncio.gather(*(informer.synced.wait() for view in self.views for informer in view.informers))
+        await asyncio.gather(*(informer.synced.wait() for informer in self.informers))
 
     def find(self, key: Key) -> Custom | None:
         """An object of ours."""
@@ -129,8 +144,9 @@ class Caches:
 
     def kinds(self, namespace: str) -> list[Kind]:
         """The usable objects of ours in a namespace."""
-        found = [self.decoded(key) for key in [*self.keys(namespace)]]
-        return [one for one in found if one is not None and not isinstance(one, Invalid)]
+        of, decode = self.customs.items(), self.decoder.decode
+        found = [decode(kind, item) for kind, view in of for item in view.by("namespace", namespace)]
+        return [one for one in found if not isinstance(one, Invalid)]
 
     def invalid(self, namespace: str) -> list[tuple[Key, Invalid]]:
         """Those that cannot be used."""

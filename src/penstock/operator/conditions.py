@@ -10,14 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from penstock.api.objects import Json
 
 _LONGEST = 32768
 """Characters the API server takes in a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """One statement about an object."""
 
     type: str

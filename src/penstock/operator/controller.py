@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from penstock.api.controller import Controller
-from penstock.operator import active, configuration, confinement, keyring, partitions
+from penstock.operator import active, configuration, confinement, keyring, partitions, shared_root
 from penstock.operator.conditions import Cause, summary
 from penstock.operator.configuration import Findings
 from penstock.operator.context import Context, Outcome
@@ -18,6 +18,7 @@ from penstock.operator.workloads import carries, health
 from penstock.render import accounting as slurmdbd
 from penstock.render import controller as render
 from penstock.render import names
+from penstock.render import shared_root as fill
 from penstock.render.inventory import Cluster, Inventory
 from penstock.render.reconfigure import fingerprint
 
@@ -32,22 +33,27 @@ async def reconcile(context: Context, kept: Partitions, item: Custom, controller
     waits, rotation = missing(inventory, controller) or _spoilt(context, controller), keyring.AT_REST
     if waits is None:
         inventory, rotation = await keyring.tend(context, item, controller, inventory)
-    cluster, closing = inventory.cluster(controller), None
+    cluster, closing, made = inventory.cluster(controller), None, None
     pods = context.caches.pods_of("slurmctld", controller)
     staying = [pod for pod in pods if not pod.leaving]
     waits = waits or rotation.degraded
     cluster = confinement.with_workers(context.caches, cluster)
+    cluster, root = shared_root.with_workers(context.caches, cluster), shared_root.Tended()
     if waits is None:
         cluster, closing = await kept.keep(item, cluster, staying)
-        waits = await _keep(context, item, inventory, cluster)
+        made = render.configuration(cluster)
+        waits = await _keep(context, item, inventory, cluster, made)
+        root = await shared_root.tend(context, item, cluster)
     if context.slurm.nodes(controller) is None:
         context.look(slurm_key(controller), 0)
     if controller.spec.external:
-        return Outcome(conditions=summary(ready=None, degraded=waits, well="slurmctld runs elsewhere."))
+        elsewhere = summary(ready=None, degraded=waits, well="slurmctld runs elsewhere.")
+        return Outcome(conditions=[*elsewhere, *root.conditions], status=root.status, again=root.again)
     workload = context.caches.stateful_sets.get(names.controller(controller), meta.namespace)
     if controller.spec.replicas > 1:
         await active.mark(context, controller, staying)
-    found = await _configuration(context, cluster, staying, given=waits is None)
+    files = render.directory(cluster, made)
+    found = await _configuration(context, cluster, staying, files, given=waits is None)
     told = configuration.conditions(found)
     degraded = waits or next((Cause(one.reason, one.message) for one in told if one.status is False), None)
     return Outcome(
@@ -55,8 +61,10 @@ async def reconcile(context: Context, kept: Partitions, item: Custom, controller
             *health(workload, pods, daemon="slurmctld", degraded=degraded, progressing=rotation.progressing),
             *told,
             partitions.condition(closing),
+            *root.conditions,
         ],
-        again=_look_again(cluster, found, rotation, closing),
+        status=root.status,
+        again=_soonest(_look_again(cluster, found, rotation, closing), root.again),
     )
 
 
@@ -64,16 +72,21 @@ def _look_again(cluster: Cluster, found: Findings, rotation: Rotation, closing: 
     asked = [
         _READ_BACK_AGAIN if found.missing_partitions else _ASK_AGAIN if found.unasked else None,
         active.ASK_AGAIN if cluster.controller.spec.replicas > 1 else None,
-        confinement.LOOK_AGAIN if cluster.confined_workers else None,
+        confinement.LOOK_AGAIN if cluster.confined_workers or cluster.rootless_workers else None,
         rotation.again,
         closing.again if closing else None,
     ]
-    return min((seconds for seconds in asked if seconds is not None), default=None)
+    return _soonest(*asked)
 
 
-async def _configuration(context: Context, cluster: Cluster, pods: Sequence[Pod], *, given: bool) -> Findings:
+def _soonest(*seconds: float | None) -> float | None:
+    return min((one for one in seconds if one is not None), default=None)
+
+
+async def _configuration(
+    context: Context, cluster: Cluster, pods: Sequence[Pod], files: Mapping[str, str], *, given: bool
+) -> Findings:
     """Find out what became of the configuration; `given`: it is in the ConfigMap, so pods may look."""
-    files = render.directory(cluster)
     wanted = fingerprint(files)
     if given and cluster.controller.spec.reconfigures_in_place:
         await context.touch(pods, configuration.TOUCHED, wanted)
@@ -94,18 +107,21 @@ def _spoilt(context: Context, controller: Controller) -> Cause | None:
     return None
 
 
-async def _keep(context: Context, item: Custom, inventory: Inventory, cluster: Cluster) -> Cause | None:
-    objects = render.manifests(cluster)
+async def _keep(
+    context: Context, item: Custom, inventory: Inventory, cluster: Cluster, made: Mapping[str, str]
+) -> Cause | None:
+    objects = render.manifests(cluster, made)
     if not any(body["kind"] == SERVICE_MONITORS.kind for body in objects):
         place = (cluster.namespace, names.controller(cluster.controller))
         await context.owned.remove_unwatched(SERVICE_MONITORS, *place, owner=item.metadata.uid)
     waits = _database_first(context, inventory, cluster)
+    filling = [fill.job(cluster)] if cluster.controller.spec.shared_root else []
     if waits is None:
-        await context.keep_only("Controller", item, objects)
+        await context.keep_only("Controller", item, objects, also=filling)
         return None
     rest = [body for body in objects if body["kind"] != "StatefulSet"]
     later = [body for body in objects if body["kind"] == "StatefulSet"]
-    await context.keep_only("Controller", item, rest, also=later)
+    await context.keep_only("Controller", item, rest, also=[*later, *filling])
     return waits
 
 

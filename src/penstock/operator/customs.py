@@ -28,6 +28,8 @@ class Invalid:
 
 @dataclass(frozen=True, slots=True)
 class _Decoded:
+    item: Custom
+    """As it was last seen."""
     of: tuple[int, str | None, Labels, Labels]
     """What of an object's metadata makes another object of it."""
     result: Kind | Invalid
@@ -42,12 +44,11 @@ class Decoder:
     def decode(self, kind: str, item: Custom) -> Kind | Invalid:
         """The object as a struct, or what is wrong with it."""
         meta = item.metadata
-        known, now = (
-            self._known.get(meta.uid),
-            (meta.generation, meta.deletion_timestamp, meta.labels, meta.annotations),
-        )
-        if known is None or known.of != now:
-            known = self._known[meta.uid] = _Decoded(now, _examined(kind, item))
+        known = self._known.get(meta.uid)
+        if known is None or known.item is not item:
+            now = (meta.generation, meta.deletion_timestamp, meta.labels, meta.annotations)
+            result = known.result if known and known.of == now else _examined(kind, item)
+            known = self._known[meta.uid] = _Decoded(item, now, result)
         return known.result
 
     def forget(self, uid: str) -> None:

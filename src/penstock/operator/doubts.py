@@ -16,6 +16,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from penstock.api.controller import Controller
 from penstock.api.nodeset import NodeSet
@@ -97,6 +98,7 @@ def may_be_asked(node: NodeReport) -> bool:
     return node.condition.known and node.condition.busy and not node.condition.drain
 
 
+@lru_cache(maxsize=64)
 def patience(extra_conf: str | None) -> float:
     """Seconds for which Slurm gives a job the benefit of the doubt."""
     said = conf.settings(extra_conf or "")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
-
 from penstock.api.loginset import LoginSet
-from penstock.cluster.errors import AlreadyExists
+from penstock.operator import shared_root
 from penstock.operator.context import Context, Outcome
-from penstock.operator.host_keys import make_host_keys
+from penstock.operator.host_keys import host_keys
 from penstock.operator.references import cluster_of, missing_around
-from penstock.operator.resources import CUSTOMS, SECRETS, Custom
+from penstock.operator.resources import Custom
 from penstock.operator.workloads import health
 from penstock.render import labels, names
 from penstock.render import login as render
 from penstock.render.inventory import Cluster
-from penstock.render.services import secret
 
 
 async def reconcile(context: Context, item: Custom, login_set: LoginSet) -> Outcome:
@@ -24,6 +20,8 @@ async def reconcile(context: Context, item: Custom, login_set: LoginSet) -> Outc
     inventory = await context.inventory(meta.namespace)
     cluster = cluster_of(inventory, login_set)
     waits = missing_around(inventory, login_set, cluster)
+    if waits is None and cluster is not None:
+        waits = shared_root.held(context, cluster)
     if waits is None and cluster is not None:
         await _keep(context, item, cluster, login_set)
     workload = context.caches.deployments.get(names.login(login_set), meta.namespace)
@@ -38,23 +36,7 @@ async def reconcile(context: Context, item: Custom, login_set: LoginSet) -> Outc
 
 
 async def _keep(context: Context, item: Custom, cluster: Cluster, login_set: LoginSet) -> None:
-    keys = await _host_keys(context, item, login_set)
+    keys = await host_keys(context, item, login_set, app="login")
     objects = render.manifests(cluster, login_set, keys)
     of_keys = [body for body in objects if body["kind"] == "Secret"]
     await context.keep_only("LoginSet", item, [body for body in objects if body not in of_keys], also=of_keys)
-
-
-async def _host_keys(context: Context, item: Custom, login_set: LoginSet) -> Mapping[str, bytes]:
-    """The host keys there are; made when there are none. Who lost the race takes the winner's."""
-    namespace, name = login_set.metadata.namespace, names.ssh_host_keys(login_set)
-    found = await context.contents.secret(namespace, name)
-    if found is not None:
-        return found
-    made = await asyncio.to_thread(make_host_keys)
-    metadata = labels.metadata(name, login_set, labels=labels.component("login", login_set))
-    try:
-        await context.cluster.create(SECRETS, secret(metadata, made, immutable=True))
-    except AlreadyExists:
-        return await context.contents.fetch_secret(namespace, name)
-    context.events.normal(CUSTOMS["LoginSet"], item, "HostKeysMade", f"Secret {name}: they stay the same from now on")
-    return made

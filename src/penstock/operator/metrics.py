@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -18,6 +19,7 @@ class Metrics:
             "penstock_reconcile_seconds", "Duration of looks at objects.", ["kind"], buckets=_SECONDS,
             registry=self.registry,
         )  # fmt: skip
+        self._looks_at = cache(self._looks.labels)
         self._failures = Counter(
             "penstock_reconcile_failures", "Looks that ended in an error.", ["kind", "error"], registry=self.registry
         )
@@ -30,7 +32,7 @@ class Metrics:
 
     def looked(self, kind: str, seconds: float, error: str = "") -> None:
         """A look at an object is over."""
-        self._looks.labels(kind).observe(seconds)
+        self._looks_at(kind).observe(seconds)
         if error:
             self._failures.labels(kind, error).inc()
 

@@ -111,7 +111,7 @@ class Partitions:
         judged = self._judged(cluster, applied, pods) if going else ""
         closing = await self._closing(key, cluster, judged, going)
         closed = replace(cluster, closed=[going[name] for name in closing.waits])
-        self._wanted[key], self._given[key] = wanted, slurm_conf(closed)
+        self._wanted[key], self._given[key] = wanted, slurm_conf(closed) if closed.closed else wanted
         deleted = {one.slurm_name for one in cluster.node_sets if one.metadata.deletion_timestamp}
         self._tell_closed(item, deleted | closing.waits.keys(), before=partitions_in(texts[1]))
         self._tell_gone(item, going.keys() - closing.waits.keys())

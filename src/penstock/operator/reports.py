@@ -13,6 +13,7 @@ from contextlib import aclosing
 
 from penstock.cluster.backoff import Backoff
 from penstock.cluster.errors import ClusterError
+from penstock.cluster.groups import TaskGroup
 from penstock.cluster.port import Cluster
 from penstock.operator.caches import Caches
 from penstock.operator.resources import Pod
@@ -50,7 +51,7 @@ class Reports:
     async def run(self) -> None:
         """Follow every guard until cancelled."""
         following: dict[str, asyncio.Task[None]] = {}
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             while True:
                 self._changed.clear()
                 there = {pod.metadata.uid: pod for pod in self._guarded()}

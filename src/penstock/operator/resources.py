@@ -206,6 +206,42 @@ class Claim(Lean, frozen=True):
     spec: ClaimSpec = ClaimSpec()
 
 
+class JobSpec(msgspec.Struct, frozen=True):
+    """What a Job is to do."""
+
+    suspend: bool = False
+
+
+class JobCondition(msgspec.Struct, frozen=True):
+    """One condition of a Job."""
+
+    type: str
+    status: str = ""
+
+
+class JobStatus(msgspec.Struct, frozen=True):
+    """How far a Job has come."""
+
+    conditions: tuple[JobCondition, ...] = ()
+
+
+class Job(Lean, frozen=True):
+    """A Job of ours."""
+
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+    @property
+    def succeeded(self) -> bool:
+        """It is done."""
+        return JobCondition("Complete", "True") in self.status.conditions
+
+    @property
+    def failed(self) -> bool:
+        """It has given up."""
+        return JobCondition("Failed", "True") in self.status.conditions
+
+
 class Revision(Lean, frozen=True):
     """A ControllerRevision: a template that a NodeSet has, or had."""
 
@@ -253,6 +289,7 @@ CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", Lean)
 SECRETS = Resource("", "v1", "secrets", "Secret", Lean)
 STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet", Workload)
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment", Workload)
+JOBS = Resource("batch", "v1", "jobs", "Job", Job)
 REVISIONS = Resource("apps", "v1", "controllerrevisions", "ControllerRevision", Revision)
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", Lean)
 SERVICE_MONITORS = Resource("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor", Lean)

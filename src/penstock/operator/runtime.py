@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from penstock.cluster.errors import ClusterError
 from penstock.cluster.events import Recorder
 from penstock.cluster.fence import Fenced
+from penstock.cluster.groups import TaskGroup
 from penstock.cluster.leader import Election
 from penstock.cluster.port import Cluster
 from penstock.cluster.queue import WorkQueue
@@ -111,8 +112,8 @@ class Operator:
             await self._slurm.close()
 
     async def _run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(informer.run()) for view in self.caches.views for informer in view.informers]
+        async with TaskGroup() as group:
+            tasks = [group.create_task(informer.run()) for informer in self.caches.informers]
             tasks.append(group.create_task(self._events.run()))
             if self._election:
                 tasks.append(group.create_task(self._election.run()))
@@ -149,8 +150,7 @@ class Operator:
     @asynccontextmanager
     async def _informed(self) -> AsyncIterator[None]:
         """Know the whole cluster for the length of a block, without working on it."""
-        views = self.caches.views
-        tasks = [asyncio.create_task(informer.run()) for view in views for informer in view.informers]
+        tasks = [asyncio.create_task(informer.run()) for informer in self.caches.informers]
         try:
             await self.caches.synced()
             yield
@@ -187,7 +187,7 @@ class Operator:
             self._slurm.begin_anew()
             for key in self._everything():
                 self.queue.add(key)
-            async with asyncio.TaskGroup() as term:
+            async with TaskGroup() as term:
                 listening = term.create_task(self._reports.run())
                 await self._lost.wait()
                 listening.cancel()

@@ -21,7 +21,7 @@ def now_in_utc() -> datetime:
 
 def stamp(moment: datetime) -> str:
     """A time as Kubernetes writes it."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 class Statuses:

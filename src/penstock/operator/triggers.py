@@ -19,7 +19,7 @@ from penstock.cluster.informer import Listener
 from penstock.cluster.resources import Lean
 from penstock.operator.caches import Caches
 from penstock.operator.customs import Invalid, Key
-from penstock.operator.resources import CONFIG_MAPS, SECRETS, Custom, Machine, Pod, Revision
+from penstock.operator.resources import CONFIG_MAPS, SECRETS, Custom, Job, Machine, Pod, Revision
 from penstock.render import labels
 from penstock.render.missing import config_map_references, secret_references
 from penstock.render.names import token_secret
@@ -100,9 +100,9 @@ class Triggers:
             if owner.api_version == API_VERSION:
                 key = (owner.kind, item.metadata.namespace, owner.name)
                 self._look(key, 0)
-                if owner.kind == "Accounting" or isinstance(item, Revision):
-                    # With new keys slurmctld waits until slurmdbd's pods have them; and slurm.conf is written for the
-                    # revision that a NodeSet is pinned to.
+                if owner.kind == "Accounting" or isinstance(item, Revision | Job):
+                    # With new keys slurmctld waits until slurmdbd's pods have them; slurm.conf is written for the
+                    # revision that a NodeSet is pinned to; and pods wait until the shared root is filled.
                     for other in self._dependents(key):
                         self._look(other, 0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Generic, TypeVar
 
 from penstock.cluster.index import Indexer
@@ -55,10 +56,8 @@ class View(Generic[T]):
 
     def all(self) -> Iterator[T]:
         """Every object; to be used up before the next await."""
-        for informer in self._informers.values():
-            yield from informer.all()
+        return chain.from_iterable([informer.all() for informer in self._informers.values()])
 
     def by(self, index: str, key: str) -> Iterator[T]:
         """The objects that an index has under a key; likewise."""
-        for informer in self._informers.values():
-            yield from informer.by(index, key)
+        return chain.from_iterable([informer.by(index, key) for informer in self._informers.values()])

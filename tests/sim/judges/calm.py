@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 
 from penstock.cluster.wrapper import WRITES
@@ -51,9 +52,14 @@ class Calm:
         return [
             call
             for running in self._books.here.operators
-            for call in running.port.calls
-            if call.at >= self._since and call.verb in WRITES and call.resource != LEASE
+            for call in _since(running.port.calls, self._since)
+            if call.verb in WRITES and call.resource != LEASE
         ]
 
     def _requests(self) -> list[Request]:
         return [one for one in self._books.here.slurmrestd.requests if one.at >= self._since]
+
+
+def _since(calls: list[Call], at: float) -> list[Call]:
+    """Those of a time or later; they are noted when they begin, so in the order of their times."""
+    return calls[bisect_left(calls, at, key=lambda call: call.at) :]

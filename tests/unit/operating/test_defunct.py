@@ -96,6 +96,10 @@ def test_while_slurm_does_not_answer_nothing_goes() -> None:
         ((*DEAD, "DRAIN"), {"reason": LAST_WORDS, "extra": MARK}, True),
         ((*DEAD, "DRAIN"), {"reason": SCALE_IN, "extra": MARK}, True),
         ((*DEAD, "DRAIN"), {"reason": PERSON, "extra": MARK}, False),
+        # Its worker left because of us, and said itself that it ends: nobody has to wait until Slurm misses it.
+        (("DOWN", "DYNAMIC_NORM", "DRAIN"), {"reason": SCALE_IN, "extra": MARK}, True),
+        (("DOWN", "DYNAMIC_NORM", "DRAIN"), {"reason": PERSON}, False),
+        (("IDLE", "DYNAMIC_NORM", "DRAIN"), {"reason": SCALE_IN, "extra": MARK}, False),
         ((*DEAD, "DRAIN"), {"reason": PERSON}, False),
         ((*DEAD, "DRAIN"), {"reason": LAST_WORDS}, False),
         ((*DEAD, "FAIL"), {"reason": PERSON}, False),

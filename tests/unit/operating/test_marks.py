@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from penstock.operator.nodeset.drains import CORDON_REASON, CORDONS, MARK, SCALE_IN
-from penstock.operator.nodeset.marks import DRAINED_BY, STATE, TOPOLOGY, Mark, marks
+from penstock.operator.nodeset.marks import DRAINED_BY, STATE, TOPOLOGY, WALLS_BROKEN, Mark, marks
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.resources import MachineCondition, MachineStatus, PodCondition
 from penstock.render import labels
@@ -121,6 +121,30 @@ def test_only_what_differs_is_written(worker: Worker, wanted: list[str] | None) 
         assert marks(now) == []
     else:
         assert [*(only(now).conditions or {})] == [f"{STATE}{one}" for one in wanted]
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "message"),
+    [
+        ("IDLE+DRAIN", "penstock-walls: rights: MKNOD is missing", "rights: MKNOD is missing"),
+        ("MIXED+DRAIN", "penstock-walls: policies: line 1", "policies: line 1"),
+        # Slurm 24.11 leaves the reason when the drain is over.
+        ("IDLE", "penstock-walls: rights: MKNOD is missing", None),
+        ("IDLE+DRAIN", PERSON, None),
+        ("IDLE+DRAIN", SCALE_IN, None),
+    ],
+)
+def test_a_worker_whose_walls_do_not_hold_says_so_and_why(state: str, reason: str, message: str | None) -> None:
+    assert (said_to_be(*state.split("+"), reason=reason) or {}).get(WALLS_BROKEN) == message
+
+
+def test_that_walls_do_not_hold_is_written_once_and_taken_away_when_they_do() -> None:
+    broken = PodCondition(WALLS_BROKEN, "True", message="rights: x", last_transition_time=SINCE)
+    reason = "penstock-walls: rights: x"
+    there = (*told("Idle", "Drain", message=reason), broken)
+    told_by = {DRAINED_BY: f"slurm: {reason}"}
+    assert marks(given(1, drained(0, reason=reason, extra="", conditions=there, annotations=told_by))) == []
+    assert only(given(1, idle(0, conditions=(*told("Idle"), broken)))).conditions == {f"{STATE}Idle": ""}
 
 
 def test_what_slurm_does_not_say_stays_as_it_was_told() -> None:

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from penstock.operator.nodeset.drains import CORDONS, MARK, SCALE_IN
-from penstock.operator.nodeset.marks import DRAINED_BY, STATE, TOPOLOGY, Mark, marks
+from penstock.operator.nodeset.marks import DRAINED_BY, TOPOLOGY, WALLS_BROKEN, Mark, is_ours, marks
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.resources import Pod, PodCondition
 from penstock.slurm.nodestate import Base, Flag
@@ -22,7 +22,9 @@ POD_TEXTS = st.dictionaries(
     st.sampled_from([DRAINED_BY, TOPOLOGY, *CORDONS, "other"]), st.sampled_from(["true", "pod", "sw:s1", ""])
 )
 STATES = st.lists(st.sampled_from([*Base, *Flag, "HIBERNATED"]), max_size=4).map(tuple)
-REASONS = st.sampled_from(["", PERSON, SCALE_IN, "penstock: pod n-0 is cordoned", "slurm-operator: x"])
+REASONS = st.sampled_from(
+    ["", PERSON, SCALE_IN, "penstock: pod n-0 is cordoned", "slurm-operator: x", "penstock-walls: x"]
+)
 OTHERS = (PodCondition("Ready", "True", last_transition_time=SINCE), PodCondition("SlurmReady", "True"))
 
 
@@ -30,9 +32,10 @@ OTHERS = (PodCondition("Ready", "True", last_transition_time=SINCE), PodConditio
 def snapshots(draw: st.DrawFn) -> Snapshot:
     """Anything that can be: a pod that says whatever, a node in any state, a machine or none."""
     some = draw(st.lists(st.sampled_from(["Idle", "Drain", "Mixed", "Nonsense"]), unique=True))
+    broken = draw(st.sampled_from([(), (PodCondition(WALLS_BROKEN, "True", message="x"),)]))
     protect = draw(st.sampled_from([{}, {PROTECT: "true"}, {PROTECT: "no"}]))
     body = pod(
-        "n-0", ready=False, annotations=draw(POD_TEXTS), labels=protect, conditions=OTHERS + told(*some),
+        "n-0", ready=False, annotations=draw(POD_TEXTS), labels=protect, conditions=OTHERS + told(*some) + broken,
         phase=draw(st.sampled_from(["Running", "Running", "Failed"])), going=draw(st.booleans()),
     )  # fmt: skip
     report = said("n-0", *draw(STATES), reason=draw(REASONS), extra=draw(st.sampled_from(["", MARK])))
@@ -51,7 +54,7 @@ def test_once_is_enough_and_nothing_of_others_is_touched(now: Snapshot) -> None:
         assert marks(replace(now, pods=[after])) == []
         ours = {PROTECT, DRAINED_BY, TOPOLOGY}
         assert {*mark.labels, *mark.annotations} <= ours
-        assert [one for one in after.status.conditions if not one.type.startswith(STATE)] == [*OTHERS]
+        assert [one for one in after.status.conditions if not is_ours(one.type)] == [*OTHERS]
 
 
 @always(snapshots())
@@ -67,7 +70,7 @@ def written(mark: Mark) -> Pod:
     """The pod when all of it is written."""
     meta, conditions = mark.pod.metadata, mark.pod.status.conditions
     if mark.conditions is not None:
-        kept = tuple(one for one in conditions if not one.type.startswith(STATE))
+        kept = tuple(one for one in conditions if not is_ours(one.type))
         conditions = kept + tuple(PodCondition(kind, "True", message=text) for kind, text in mark.conditions.items())
     return msgspec.structs.replace(
         mark.pod,

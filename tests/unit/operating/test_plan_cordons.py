@@ -98,6 +98,14 @@ def test_last_words_of_a_slinky_worker_give_nothing_back() -> None:
     assert told(plan(given(1, drained(0, reason=words, extra="")))) == []
 
 
+@pytest.mark.parametrize("extra", ["", MARK])
+def test_a_node_that_drains_itself_because_its_walls_do_not_hold_is_left_to_itself(extra: str) -> None:
+    """Whether its machine is cordoned or not; with our mark, too, which an earlier drain of ours may have left."""
+    worker = drained(0, reason="penstock-walls: rights: MKNOD is missing", extra=extra)
+    assert told(plan(given(1, worker))) == []
+    assert told(plan(on_machine(given(1, worker)))) == []
+
+
 def test_a_worker_that_is_not_there_yet_is_not_given_back() -> None:
     report = drained(0).report
     assert told(plan(given(1, Worker(starting(0).pod, report)))) == []

@@ -143,6 +143,15 @@ def test_workers_with_one_trouble_are_one_line() -> None:
     assert told(now)["Progressing"][1].startswith("1000 workers leave when they are drained. n-[0-999]: ")
 
 
+def test_workers_whose_walls_do_not_hold_are_named_with_what_was_found() -> None:
+    """However many there are, and though all are ready; who mends them must not have to look at pods."""
+    found = "penstock-walls: rights: MKNOD is missing"
+    broken = (drained(number, reason=found, extra="") for number in (1, 2))
+    now = given(4, idle(0), *broken, drained(3, reason="mine", extra=""))
+    assert told(now)["Degraded"] == ("WallsBroken", "n-[1-2]: rights: MKNOD is missing")
+    assert "Degraded" not in told(given(1, idle(0)))
+
+
 def test_many_troubles_are_counted() -> None:
     def trouble(number: int) -> tuple[PodCondition, ...]:
         return (PodCondition("PodScheduled", "False", "Unschedulable", f"trouble {number}"),)

@@ -6,7 +6,7 @@ observe      gathers the snapshot       snapshot    what is, frozen      expecte
 plan         what to do, and why        steps       the words of a plan  words, preview       a plan for people
   leaving    who shall go               order       who goes first       updates              who is of an old template
   drains     whose nodes take no jobs   bounded     for how long         claims               whose claims are whose
-  machines   where a worker may run     pins        where it returns to
+  machines   where a worker may run     pins        where it returns to  rivals               whose a node's name is
 act          doing it, each step checked once more; abreast: some at a time; refusals: not again at every look
 jobs         warn, requeue, cancel      finalizer   a deleted set waits for its workers
 templates    worker pods in numbers     report      status and conditions

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from typing import TypeVar
+
+from penstock.cluster.groups import TaskGroup
 
 T = TypeVar("T")
 
@@ -21,7 +22,7 @@ async def abreast(items: Collection[T], work: Callable[[T], Awaitable[None]]) ->
 
     waiting = iter(items)
     try:
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             for _ in range(min(_AT_ONCE, len(items))):
                 group.create_task(some())
     except ExceptionGroup as errors:

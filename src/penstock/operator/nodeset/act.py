@@ -10,6 +10,7 @@ from penstock.api.nodeset import NodeSet
 from penstock.api.objects import Json, Labels
 from penstock.cluster.errors import AlreadyExists, Conflict, Forbidden, NotFound, Refused
 from penstock.cluster.port import Preconditions
+from penstock.operator import fresh
 from penstock.operator.conditions import Cause
 from penstock.operator.context import Context
 from penstock.operator.nodeset.abreast import abreast
@@ -22,6 +23,7 @@ from penstock.operator.nodeset.steps import Create, Drain, Plan, Remove, Tend
 from penstock.operator.nodeset.templates import WorkerTemplate
 from penstock.operator.owned import NameTaken
 from penstock.operator.resources import CLAIMS, CUSTOMS, PODS, Claim, Custom
+from penstock.render import labels
 from penstock.render.inventory import Cluster
 from penstock.slurm import hostlist
 from penstock.slurm.rest.errors import SlurmError
@@ -121,11 +123,7 @@ class Acting:
         """
         meta = claim.metadata
         for owner in [one for one in meta.owner_references if one.kind == "Pod"]:
-            try:
-                pod = await self.context.cluster.get(PODS, owner.name, meta.namespace)
-            except NotFound:
-                return True
-            if pod.leaving or pod.metadata.uid != owner.uid:
+            if await fresh.has_left(self.context.cluster, meta.namespace, owner.name, owner.uid):
                 return True
         return False
 
@@ -166,7 +164,7 @@ class Acting:
 
     async def _remove(self, removals: Collection[Remove]) -> None:
         """Delete workers; what Slurm says of them is asked last of all."""
-        given = [one for one in removals if await self._give_claims(one)]
+        given = [one for one in await self._surplus(removals) if await self._give_claims(one)]
         allowed = [one for one in given if not one.drained]
         allowed += await self._confirmed([one for one in given if one.drained])
         gone: dict[str, list[str]] = {}
@@ -180,12 +178,30 @@ class Acting:
             note = f"{hostlist.compress(names)}: {why}"
             self.context.events.normal(CUSTOMS["NodeSet"], self.item, "WorkersRemoved", note)
 
+    async def _surplus(self, removals: Collection[Remove]) -> Collection[Remove]:
+        """Without those who are needed after all, of workers that take their claims along for they are too many.
+
+        Somebody may have deleted others, and the watch be behind with that. Counted once more only here: whoever goes
+        and leaves its claims behind costs nothing, for it is made again with them.
+        """
+        along = [one for one in removals if one.claims]
+        if not along or self.now.per_machine or not self.now.desired:
+            return removals
+        meta = self.node_set.metadata
+        pods = await fresh.pods(self.context.cluster, meta.namespace, labels.selector_text("slurmd", self.node_set))
+        ours = (pod for pod in pods if any(owner.uid == meta.uid for owner in pod.metadata.owner_references))
+        spare = max(sum(not pod.leaving for pod in ours) - self.now.desired, 0)
+        needed = {one.pod.metadata.uid for one in along[spare:]}
+        return [one for one in removals if one.pod.metadata.uid not in needed]
+
     async def _give_claims(self, one: Remove) -> bool:
-        """Give a worker the claims that go with it. If one of them changed a moment ago the worker has to wait."""
+        """Give a worker the claims that go with it. If one of them changed a moment ago the worker has to wait.
+
+        Also those that it seems to have: they may have been taken back, and the watch be behind with that.
+        """
         claims = Claims(self.now)
         for claim in one.claims:
-            owners = claims.handed_to(claim, one.pod)
-            if owners is not None and not await self._change_claim(claim, owners):
+            if not await self._change_claim(claim, claims.handed_to(claim, one.pod)):
                 return False
         return True
 
@@ -227,7 +243,8 @@ class Acting:
         meta = one.pod.metadata
         only_if = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
         try:
-            await self.context.cluster.delete(PODS, meta.name, namespace=meta.namespace, only_if=only_if)
+            with self.expected.removing(one.pod):
+                await self.context.cluster.delete(PODS, meta.name, namespace=meta.namespace, only_if=only_if)
         except (NotFound, Conflict):
             # It changed since we looked: decide anew.
             return False

@@ -106,11 +106,9 @@ class Claims:
             f'claim "{claim.metadata.name}" belongs to {owner.kind} "{owner.name}"' for claim, owner in found if owner
         ]
 
-    def handed_to(self, claim: Claim, pod: Pod) -> list[Json] | None:
-        """The owners of a claim that goes with a worker; None when it has them."""
+    def handed_to(self, claim: Claim, pod: Pod) -> list[Json]:
+        """The owners of a claim that goes with a worker."""
         owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid}
-        if any(one.uid == pod.metadata.uid for one in claim.metadata.owner_references):
-            return None
         return [*self._others(claim), owner]
 
     def _is_well(self, claim: Claim) -> bool:

@@ -1,8 +1,8 @@
 """Which Slurm nodes are no more, so that their records can go (`pruneSlurmNodeRecords: NodeNotFound`). Pure.
 
-A node goes only when nothing could miss it: it registered by itself, is down and silent and without jobs, belongs to
-the NodeSet by its feature and its name, and no worker, seat or machine has its name. `recording` asks Slurm once more
-before it goes.
+A node goes only when nothing could miss it: it registered by itself, is down and without jobs, belongs to the NodeSet
+by its feature and its name, and no worker, seat or machine has its name. And it is silent, which Slurm notices after
+minutes, or its worker left because of us, and said itself that it ends. `recording` asks Slurm once more before that.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from penstock.render.seat import has_own_name
 from penstock.slurm.nodestate import Base, Flag
 from penstock.slurm.rest.messages import NodeReport
 
-_NEEDED = {Flag.DYNAMIC_NORM, Flag.NOT_RESPONDING}
-_ALLOWED = _NEEDED | {Flag.DRAIN, Flag.INVALID_REG}
+_ALLOWED = {Flag.DYNAMIC_NORM, Flag.NOT_RESPONDING, Flag.DRAIN, Flag.INVALID_REG}
 """All that may be said of a node that is no more: one that reboots, or is powered down, comes back."""
 
 
@@ -48,15 +47,17 @@ def defunct(now: Snapshot, neighbours: Neighbours) -> list[str]:
 
 
 def _is_dead(report: NodeReport) -> bool:
-    state = report.condition
+    state, left = report.condition, is_our_drain(report)
     return (
-        _NEEDED <= state.flags <= _ALLOWED
+        Flag.DYNAMIC_NORM in state.flags
+        and state.flags <= _ALLOWED
         and state.base is Base.DOWN
+        and (left or Flag.NOT_RESPONDING in state.flags)
         and not state.busy
         and not state.unfamiliar
         and not report.reservation
         # A person's drain outlives the worker, for the next one of its name; with the record it would be forgotten.
-        and (not state.drain or is_our_drain(report))
+        and (left or not state.drain)
     )
 
 

@@ -2,7 +2,8 @@
 
 A node drains because its worker leaves, because somebody cordoned the worker or its machine, or because somebody told
 Slurm so. The first three are wishes that stand in Kubernetes: the drain follows them, and goes when they go. The last
-is a person's own word, and is never undone here. Whose a drain is, its reason tells, and a mark in the node's `extra`.
+is a person's own word, or a node's own that its walls do not hold, and is never undone here. Whose a drain is, its
+reason tells, and a mark in the node's `extra`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from penstock.slurm.rest.messages import NodeReport
 PENSTOCK, SLINKY = "penstock: ", "slurm-operator: "
 OURS = (PENSTOCK, SLINKY)
 """How the reasons of our own drains begin, and of Slinky's, whose clusters we may have taken over."""
+WALLS = "penstock-walls: "
+"""How the reason of a node begins that drains itself because its walls do not hold: spank/selftest/slurm.h says it."""
 MARK = "penstock: drained"
 """How a node's `extra` begins while it drains because of us; what follows are notes about that drain."""
 SCALE_IN = f"{PENSTOCK}{Cause.SCALE_IN.value}"
@@ -38,6 +41,12 @@ def is_our_drain(node: NodeReport) -> bool:
     if node.extra.startswith(MARK):
         return node.reason.startswith(OURS)
     return node.reason.startswith(SLINKY) and not node.extra and not _LAST_WORDS.search(node.reason)
+
+
+def broken_walls(node: NodeReport) -> str | None:
+    """What a node's own proof of its walls found, if it drains for that; the node itself lifts that drain."""
+    # Slurm 24.11 leaves the reason of a drain that is over.
+    return node.reason.removeprefix(WALLS) if node.reason.startswith(WALLS) and node.condition.drain else None
 
 
 def reason_for(one: Leaving, revision: str) -> str:

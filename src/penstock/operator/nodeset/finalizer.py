@@ -25,11 +25,17 @@ async def hold(context: Context, item: Custom, name: str = FINALIZER) -> None:
         await _write(context, item, [*item.metadata.finalizers, name])
 
 
-async def release(context: Context, item: Custom, name: str = FINALIZER) -> None:
-    """Let it go; if it changed since we saw it, that change brings us back here."""
+async def release(context: Context, item: Custom, name: str = FINALIZER) -> bool:
+    """Let it go; tells whether it does. If it changed since we saw it, somebody has to look again.
+
+    That change need not bring anybody here: it may have been our own, of its status.
+    """
     if is_held(item, name):
-        with suppress(Conflict):
+        try:
             await _write(context, item, [each for each in item.metadata.finalizers if each != name])
+        except Conflict:
+            return False
+    return True
 
 
 async def _write(context: Context, item: Custom, names: Sequence[str]) -> None:

@@ -37,7 +37,10 @@ class History:
 
     def of(self, node_set: NodeSet) -> list[Revision]:
         """The revisions of a NodeSet."""
-        uid, oldest = node_set.metadata.uid, _time() - _SHOWN_WITHIN
+        uid = node_set.metadata.uid
+        if not self._written:
+            return [*self._view.by("owners", uid)]
+        oldest = _time() - _SHOWN_WITHIN
         for key in [key for key, (_, at) in self._written.items() if at < oldest]:
             del self._written[key]
         found = {_place(one): one for one in self._view.by("owners", uid)}

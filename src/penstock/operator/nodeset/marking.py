@@ -10,7 +10,7 @@ from penstock.cluster.errors import Conflict, NotFound, Refused
 from penstock.cluster.port import Cluster
 from penstock.cluster.resources import Meta, Whole
 from penstock.operator.nodeset.abreast import abreast
-from penstock.operator.nodeset.marks import STATE, Mark, marks
+from penstock.operator.nodeset.marks import Mark, is_ours, marks
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.resources import PODS, Pod
 from penstock.operator.status import Now, stamp
@@ -98,4 +98,4 @@ def _timed(pod: Pod, wanted: Mapping[str, str], now: str) -> list[Json]:
 
 
 def _is_over(kind: str, wanted: Mapping[str, str]) -> bool:
-    return kind.startswith(STATE) and kind not in wanted
+    return is_ours(kind) and kind not in wanted

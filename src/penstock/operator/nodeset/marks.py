@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from penstock.operator.nodeset.drains import cordon_reason, is_our_drain
+from penstock.operator.nodeset.drains import broken_walls, cordon_reason, is_our_drain
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.resources import Pod
 from penstock.render import labels
@@ -20,6 +20,11 @@ from penstock.slurm.rest.messages import NodeReport
 
 STATE = "SlurmNodeState"
 """How the types of our conditions begin; Slinky's own."""
+WALLS_BROKEN = "WallsBroken"
+"""Condition of a worker whose node drains itself because its walls do not hold; the message has what was found.
+
+There is none that they hold: Slurm is told of trouble only, and who was never looked at is in none either.
+"""
 DRAINED_BY = "slinky.slurm.net/drained-by"
 """Annotation of a worker: because of whom its node drains."""
 TOPOLOGY = "topology.slinky.slurm.net/spec"
@@ -84,13 +89,18 @@ def _read(words: tuple[str, ...]) -> _State:
 
 
 def _conditions(pod: Pod, report: NodeReport | None, state: _State | None) -> dict[str, str] | None:
-    types, reason = (state.types, report.reason) if state and report else ((), "")
-    told = [one for one in pod.status.conditions if one.type.startswith(STATE)]
-    if len(told) == len(types) and all(
-        one.type in types and one.message == reason and one.status == "True" for one in told
-    ):
+    wanted = dict.fromkeys(state.types, report.reason) if state and report else {}
+    if report is not None and (found := broken_walls(report)) is not None:
+        wanted[WALLS_BROKEN] = found
+    told = [one for one in pod.status.conditions if is_ours(one.type)]
+    if len(told) == len(wanted) and all(wanted.get(one.type) == one.message and one.status == "True" for one in told):
         return None
-    return dict.fromkeys(types, reason)
+    return wanted
+
+
+def is_ours(kind: str) -> bool:
+    """Whether a condition of a worker is of a type that is told here."""
+    return kind.startswith(STATE) or kind == WALLS_BROKEN
 
 
 def _protection(now: Snapshot, pod: Pod, state: _State | None) -> Texts:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import datetime
+
+from msgspec.structs import replace
 
 from penstock.api.nodeset import NodeSet, ScalingMode
 from penstock.operator.caches import place
@@ -11,9 +16,11 @@ from penstock.operator.nodeset import machines
 from penstock.operator.nodeset.course import Course
 from penstock.operator.nodeset.expected import Expected
 from penstock.operator.nodeset.plan import SHORT_LIFE
+from penstock.operator.nodeset.rivals import Rival, names_of
 from penstock.operator.nodeset.sightings import Sightings
 from penstock.operator.nodeset.snapshot import Snapshot
-from penstock.operator.resources import Custom, Machine
+from penstock.operator.resources import Custom, Machine, Pod
+from penstock.operator.status import stamp
 from penstock.render import labels, worker
 from penstock.render.inventory import Cluster
 from penstock.render.seat import machine_seat
@@ -21,13 +28,14 @@ from penstock.render.seat import machine_seat
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """What is known beside the caches: of workers that we made, and of when we first saw them."""
+    """What is known beside the caches: of workers that we made or deleted, and of when we first saw them."""
 
     expected: Expected
     sightings: Sightings
 
     async def fresh(self, context: Context, item: Custom, course: Course, cluster: Cluster | None) -> Snapshot:
         """How things are; asked of Slurm anew when somebody has to be chosen to leave."""
+        await self.expected.settle(context.cluster)
         now = self.observe(context, item, course, cluster)
         if cluster is None or (len(now.there) <= now.desired and all(map(now.is_current, now.there))):
             return now
@@ -41,13 +49,14 @@ class Observer:
         meta = node_set.metadata
         known = slurm.nodes(cluster.controller) if cluster else None
         takers, keepers = _machines(context, node_set, cluster)
-        pods = tuple(caches.pods.by("owners", meta.uid))
+        pods = _with_departures(caches.pods.by("owners", meta.uid), self.expected.gone(), context.now())
         claims = caches.claims.by("component", place(meta.namespace, labels.selector("slurmd", node_set)))
         return Snapshot(
             node_set=node_set,
             pods=pods,
             young=self.sightings.within(SHORT_LIFE, (pod.metadata.uid for pod in pods if pod.ended)),
             expected=self.expected.among(meta.namespace, f"{meta.name}-"),
+            rivals=_rivals(context, node_set, cluster, takers),
             claims={claim.metadata.name: claim for claim in claims},
             machines={machine.metadata.name: machine for machine in caches.machines.all()},
             machines_before=item.status.get("ordinalToNode") or {},
@@ -63,6 +72,40 @@ class Observer:
             rolls=course.rolls,
             makes=course.makes,
         )
+
+
+def _with_departures(pods: Iterable[Pod], gone: AbstractSet[str], now: datetime) -> tuple[Pod, ...]:
+    """The pods of a NodeSet; those that we deleted leave, whatever the watch shows."""
+    if not gone:
+        return tuple(pods)
+    return tuple(_departing(pod, now) if pod.metadata.uid in gone and not pod.leaving else pod for pod in pods)
+
+
+def _departing(pod: Pod, now: datetime) -> Pod:
+    return replace(pod, metadata=replace(pod.metadata, deletion_timestamp=stamp(now)))
+
+
+def _rivals(
+    context: Context, node_set: NodeSet, cluster: Cluster | None, takers: Iterable[Machine]
+) -> Mapping[str, str]:
+    """Whose the Slurm nodes are that are not ours; asked only where machines give them their names."""
+    if cluster is None or node_set.spec.scaling_mode is not ScalingMode.DAEMON_SET:
+        return {}
+    others = [one for one in cluster.node_sets if one.metadata.name != node_set.metadata.name]
+    return names_of([_rival(context, cluster, one, node_set) for one in others], takers)
+
+
+def _rival(context: Context, cluster: Cluster, other: NodeSet, node_set: NodeSet) -> Rival:
+    spec = worker.pod(cluster, other, machine_seat(None))["spec"]
+    elder = _age(context, other) < _age(context, node_set)
+    pods = context.caches.pods_of("slurmd", other)
+    return Rival(other, pods, elder, lambda machine: machines.takes(machine, spec))
+
+
+def _age(context: Context, node_set: NodeSet) -> tuple[str, str]:
+    meta = node_set.metadata
+    item = context.caches.find(("NodeSet", meta.namespace, meta.name))
+    return (item.metadata.creation_timestamp if item else "", meta.name)
 
 
 def _machines(

@@ -20,6 +20,7 @@ from penstock.operator.nodeset.pins import pinned_machine, pins
 from penstock.operator.nodeset.snapshot import Snapshot, ordinal, seat_at
 from penstock.operator.nodeset.steps import Blocked, Create, Drain, Leaving, Plan, Remove, Wait
 from penstock.operator.resources import Pod
+from penstock.operator.status import stamp
 from penstock.render import labels, names
 from penstock.render.seat import Seat, seat
 from penstock.slurm.rest.messages import NodeReport
@@ -112,22 +113,27 @@ def registering(now: Snapshot) -> bool:
     """Whether a worker got ready a moment ago and Slurm does not know it yet; it will in a moment."""
     if now.slurm is None or now.moment is None:
         return False
-    fresh = (now.moment - timedelta(seconds=_REGISTERS_IN)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return any((pod.ready_since or "") > fresh and now.report(pod) is None for pod in now.ready)
+    unknown = [pod.ready_since or "" for pod in now.ready if now.report(pod) is None]
+    return bool(unknown) and max(unknown) > stamp(now.moment - timedelta(seconds=_REGISTERS_IN))
 
 
 def _made(now: Snapshot, claims: Claims) -> tuple[list[Create], list[Blocked], bool]:
     """Workers to make, seats that have to wait, and whether there are more of them."""
     missing = _missing(now)
     seats = [*islice(missing, BATCH)]
-    if not now.claims:
+    if not now.claims and not now.rivals:
         return [Create(one) for one in seats], [], next(missing, None) is not None
-    why = {one: claims.in_the_way(one) for one in seats}
-    return (
-        [Create(one) for one in seats if not why[one]],
-        [Blocked(one, text) for one, text in why.items() if text],
-        next(missing, None) is not None,
-    )
+    blocked = [one for one in (_blocked(now, claims, seat) for seat in seats) if one is not None]
+    waiting = {one.seat for one in blocked}
+    return [Create(one) for one in seats if one not in waiting], blocked, next(missing, None) is not None
+
+
+def _blocked(now: Snapshot, claims: Claims, one: Seat) -> Blocked | None:
+    if whose := now.rivals.get(one.slurm_node or ""):
+        words = f'"{one.slurm_node}" is a worker of NodeSet "{whose}", and Slurm has only one node of a name'
+        return Blocked(one, f"{words}: keep one of the two from that machine, by a nodeSelector", "NamesInTheWay")
+    words = claims.in_the_way(one) if now.claims else ""
+    return Blocked(one, words) if words else None
 
 
 def _missing(now: Snapshot) -> Iterator[Seat]:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.api.nodeset import NodeSet
+from penstock.operator import shared_root
 from penstock.operator.conditions import Cause, Condition
 from penstock.operator.context import Context, Outcome
+from penstock.operator.host_keys import host_keys
 from penstock.operator.nodeset import finalizer
 from penstock.operator.nodeset.act import Acting
 from penstock.operator.nodeset.adoption import adopted
@@ -26,17 +28,19 @@ from penstock.operator.nodeset.revision import HASH
 from penstock.operator.nodeset.sightings import Sightings
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Plan
-from penstock.operator.nodeset.windows import Kept, Windows, remembered
+from penstock.operator.nodeset.windows import SOON, Kept, Windows, remembered
 from penstock.operator.references import cluster_of, missing
 from penstock.operator.resources import Custom
 from penstock.operator.slurm_links import slurm_key
-from penstock.render import worker, workers
+from penstock.render import sshd, workers
 from penstock.render.inventory import Cluster
 
 _TAKES_EFFECT = 0.05
 """Seconds until Slurm has carried out an order."""
 _ORDER_AGAIN = 2.0
 """Seconds until Slurm is given an order once more."""
+_RIVALS = 5.0
+"""Seconds until somebody looks whether another NodeSet has given a name free: its workers are its own affair."""
 
 MARKS = "Marks"
 """The queue's word for "write on the pods of this NodeSet": `("Marks", namespace, name)`."""
@@ -66,6 +70,8 @@ class NodeSets:
         """Bring the workers of a NodeSet a step closer to what it says."""
         inventory = await context.inventory(node_set.metadata.namespace)
         waits, cluster = missing(inventory, node_set), cluster_of(inventory, node_set)
+        if waits is None and cluster is not None:
+            waits = shared_root.held(context, cluster)
         if item.metadata.deletion_timestamp is None:
             # Before anything is made of it, and before its hash is asked for: another may have taken the first one.
             await self._history.record(node_set)
@@ -78,13 +84,20 @@ class NodeSets:
             return _told(item, now, Plan(), degraded=waits, window=remembered(item))
         if not now.deleting:
             await finalizer.hold(context, item)
-            await context.keep_only("NodeSet", item, worker.ssh_config(followed.node_set))
+            await self._keep_sshd(context, item, cluster, followed.node_set)
         for body in workers.manifests(cluster):
             await context.owned.keep(body)
         decided = _planned(now, followed)
         troubles = await self._act(context, item, cluster, now, decided)
         await self._history.trim(node_set, {pod.metadata.labels.get(HASH, "") for pod in now.pods})
         return await self._tell(context, item, cluster, now, decided, [*troubles, followed.trouble])
+
+    async def _keep_sshd(self, context: Context, item: Custom, cluster: Cluster, node_set: NodeSet) -> None:
+        """What workers need for people to come by ssh, before there are workers."""
+        keys = await host_keys(context, item, node_set, app="slurmd") if sshd.adopts(node_set) else None
+        objects = sshd.manifests(cluster, node_set, keys)
+        of_keys = [body for body in objects if body["kind"] == "Secret"]
+        await context.keep_only("NodeSet", item, [body for body in objects if body not in of_keys], also=of_keys)
 
     async def preview(self, context: Context, item: Custom, node_set: NodeSet) -> Preview:
         """What would be done now; nothing is."""
@@ -106,12 +119,11 @@ class NodeSets:
 
     async def _end(self, context: Context, item: Custom, cluster: Cluster | None, now: Snapshot) -> Outcome:
         """Let a deleted NodeSet go: first its window, then itself."""
-        kept = Kept()
         if not finalizer.is_held(item, finalizer.RESERVATION):
-            await finalizer.release(context, item)
+            kept = Kept(again=None if await finalizer.release(context, item) else SOON)
         elif cluster is None:
             # Without its Controller there is no Slurm, and nobody whose worker, or window, could be kept.
-            await self._windows.let_go(item)
+            kept = Kept(again=await self._windows.let_go(item))
         else:
             kept = await self._windows.keep(item, now.node_set, cluster.controller, (), now.slurm_time)
         return _told(item, now, Plan(), degraded=kept.trouble, again=kept.again)
@@ -197,6 +209,7 @@ def _told(
     due = [
         0.0 if decided.more else None,
         FORGOTTEN_AFTER if now.expected else None,
+        _RIVALS if any(one.seat.slurm_node in now.rivals for one in decided.blocked) else None,
         SHORT_LIFE if any(pod.ended for pod in now.there) else None,
         available_in(now),
     ]

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from penstock.api.nodeset import UpdateType
 from penstock.api.objects import Json
 from penstock.operator.conditions import Cause, Condition, summary
+from penstock.operator.nodeset.drains import broken_walls
 from penstock.operator.nodeset.pins import pins
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Plan
@@ -113,9 +114,19 @@ def _grouped(told: Iterable[tuple[Pod, str]]) -> str:
 def _trouble(now: Snapshot, plan: Plan) -> Cause | None:
     if unknown := [one for one in plan.wait if one.unknown]:
         return Cause("SlurmUnknown", _grouped((one.pod, one.why) for one in unknown))
+    if broken := _broken_walls(now):
+        return Cause("WallsBroken", _grouped(broken))
     if plan.blocked or plan.conflicts:
-        return Cause("ClaimsInTheWay", "; ".join([*{one.why for one in plan.blocked}, *plan.conflicts][:_SHOWN]))
+        reason = next((one.reason for one in plan.blocked), "ClaimsInTheWay")
+        told = dict.fromkeys([*(one.why for one in plan.blocked), *plan.conflicts])
+        return Cause(reason, "; ".join([*told][:_SHOWN]))
     if len(now.ready) == len(now.there):
         return None
     troubles = [(pod, pod.trouble) for pod in now.there if pod.trouble and pod.ready_since is None]
     return Cause("WorkersInTrouble", _grouped(troubles)) if troubles else None
+
+
+def _broken_walls(now: Snapshot) -> list[tuple[Pod, str]]:
+    """Workers whose nodes drain themselves, each with what its proof found."""
+    found = ((pod, report) for pod in now.there if (report := now.report(pod)) is not None)
+    return [(pod, words) for pod, report in found if (words := broken_walls(report)) is not None]

@@ -17,6 +17,7 @@ from penstock.api.objects import Json
 from penstock.api.scalars import decode_scalar
 from penstock.api.schema import encode
 from penstock.operator.nodeset.revision import HASH, OURS, chosen, digest, fingerprint, parts
+from penstock.operator.once import once
 from penstock.operator.resources import Pod, Revision
 from penstock.render import labels
 from penstock.render.labels import CHANGE_CAUSE, PIN
@@ -31,10 +32,21 @@ _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 def asked_for(node_set: NodeSet, revisions: Iterable[Revision]) -> Revision | None:
     """The kept revision that a NodeSet asks for; None when it was not kept yet."""
-    wanted = fingerprint(parts(node_set))
-    found = [one for one in revisions if (some := parts_in(one)) is not None and fingerprint(some) == wanted]
+    wanted = _said(node_set)
+    found = [one for one in revisions if _kept(one) == wanted]
     # Of two that are alike, as when Slinky had it in between, always the same.
     return max(found, key=lambda one: (is_ours(one), one.revision, one.metadata.name), default=None)
+
+
+@once
+def _said(node_set: NodeSet) -> bytes:
+    return fingerprint(parts(node_set))
+
+
+@once
+def _kept(one: Revision) -> bytes | None:
+    some = parts_in(one)
+    return None if some is None else fingerprint(some)
 
 
 def parts_in(one: Revision) -> Json | None:

@@ -32,6 +32,8 @@ class Snapshot:
     """Its pods, leaving ones included."""
     expected: AbstractSet[str] = frozenset()
     """Names of pods that we made and that the watch has not shown."""
+    rivals: Mapping[str, str] = field(default_factory=dict)
+    """Slurm nodes that are other NodeSets', with whose."""
     claims: Mapping[str, Claim] = field(default_factory=dict)
     """Its claims by name."""
     machines: Mapping[str, Machine] = field(default_factory=dict)

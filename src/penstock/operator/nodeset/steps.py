@@ -47,6 +47,8 @@ class Blocked:
 
     seat: Seat
     why: str
+    reason: str = "ClaimsInTheWay"
+    """In a word, for the condition."""
 
 
 @dataclass(frozen=True, slots=True)

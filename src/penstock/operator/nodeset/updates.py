@@ -17,8 +17,8 @@ from penstock.operator.resources import Pod
 def outdated(now: Snapshot, staying: Sequence[Pod]) -> list[Leaving]:
     """Workers of an old template that shall leave now.
 
-    One that is not ready serves nobody: it leaves at once and costs nothing. Of the others as many as may be missing,
-    or those for which the maintenance window is open.
+    One that is not ready serves nobody, and leaves at once. Of the others as many as may be missing beside those, or
+    those for which the maintenance window is open.
     """
     old = [pod for pod in staying if not now.is_current(pod) and not pod.ended]
     strategy = now.node_set.spec.update_strategy.type
@@ -34,11 +34,14 @@ def outdated(now: Snapshot, staying: Sequence[Pod]) -> list[Leaving]:
 
 
 def budget(now: Snapshot, staying: Sequence[Pod]) -> int:
-    """How many workers that are well may leave for an update: as many as may be missing, less those that are."""
+    """How many workers that are well may leave for an update: as many as may be missing, less those that are.
+
+    Also one of an old template is missing as long as it is not well: it may have come for the edit before this one.
+    """
     allowed = now.node_set.spec.update_strategy.rolling_update.max_unavailable.of(now.desired)
     empty = max(now.desired - len(staying), 0)
-    coming = sum(not is_available(pod, now) for pod in staying if now.is_current(pod))
-    return max(allowed - empty - coming, 0)
+    unwell = sum(not is_available(pod, now) for pod in staying)
+    return max(allowed - empty - unwell, 0)
 
 
 def is_available(pod: Pod, now: Snapshot) -> bool:

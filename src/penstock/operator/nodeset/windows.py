@@ -24,6 +24,8 @@ from penstock.slurm.rest.messages import ReservationReport
 
 _SELDOM = 30.0
 """Seconds between two questions about a window of which nothing has changed."""
+SOON = 0.5
+"""Seconds until a NodeSet is looked at again that changed while it was to be released."""
 _USERS = ("slurm",)
 _DONE = {Make: "WindowMade", Change: "WindowChanged", Drop: "WindowDropped"}
 
@@ -52,10 +54,10 @@ class Windows:
         """A NodeSet is gone."""
         self._rest.pop(uid, None)
 
-    async def let_go(self, item: Custom) -> None:
-        """Release a NodeSet without a word to Slurm: its Controller is gone, and with it the reservation."""
+    async def let_go(self, item: Custom) -> float | None:
+        """Release a NodeSet without a word to Slurm; tells in how many seconds to try again, if it was not to be."""
         self.forget(item.metadata.uid)
-        await finalizer.release(self._context, item, RESERVATION)
+        return None if await finalizer.release(self._context, item, RESERVATION) else SOON
 
     async def keep(
         self, item: Custom, node_set: NodeSet, controller: Controller, nodes: Collection[str], now: int | None
@@ -98,9 +100,10 @@ class Windows:
             return await self._refused(item, str(error), deleting=deleting or wished(node_set) is None)
         except SlurmError as error:
             return Kept(condition=told, again=_SELDOM, trouble=Cause("SlurmUnknown", str(error)))
+        again = decision.again
         if decision.condition is None:
-            await self.let_go(item)
-        return Kept(condition=decision.condition or _taken_back(told), again=decision.again)
+            again = await self.let_go(item) or again
+        return Kept(condition=decision.condition or _taken_back(told), again=again)
 
     async def _present(self, controller: Controller, node_set: NodeSet) -> ReservationReport | None:
         client = await self._context.slurm.client(controller)
@@ -141,8 +144,8 @@ class Windows:
         events, kind = self._context.events, CUSTOMS["NodeSet"]
         if deleting:
             events.warning(kind, item, "WindowNotDropped", f"{words}; delete the reservation by hand")
-            await self.let_go(item)
-            return Kept(condition=_taken_back(remembered(item)))
+            again = await self.let_go(item)
+            return Kept(condition=_taken_back(remembered(item)), again=again)
         events.warning(kind, item, "WindowRefused", words)
         condition = Condition(CONDITION, False, "Refused", words)
         return Kept(condition=condition, again=_SELDOM, trouble=Cause("WindowRefused", words))
@@ -162,5 +165,5 @@ def _taken_back(told: Condition | None) -> Condition | None:
 
 def remembered(item: Custom) -> Condition | None:
     """What the NodeSet's status says of its window: to be told again by whoever writes the status without a look."""
-    written = [Condition.read(one) for one in item.status.get("conditions") or []]
-    return next((one for one in written if one.type == CONDITION), None)
+    written = item.status.get("conditions") or []
+    return next((Condition.read(one) for one in written if one.get("type") == CONDITION), None)

@@ -1,0 +1,28 @@
+"""Pods as the cluster says at this moment, for what must not be decided by a watch that may be behind."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+from penstock.cluster.errors import NotFound
+from penstock.cluster.pages import pages
+from penstock.cluster.port import Cluster, Selection
+from penstock.operator.resources import PODS, Pod
+
+
+async def pods(cluster: Cluster, namespace: str, labels: str) -> list[Pod]:
+    """All pods of a namespace with some labels."""
+    found = list[Pod]()
+    async with aclosing(pages(cluster, PODS, Selection(namespace=namespace, labels=labels))) as listing:
+        async for page in listing:
+            found += page.items
+    return found
+
+
+async def has_left(cluster: Cluster, namespace: str, name: str, uid: str) -> bool:
+    """Whether a pod has gone or is about to."""
+    try:
+        pod = await cluster.get(PODS, name, namespace)
+    except NotFound:
+        return True
+    return pod.leaving or pod.metadata.uid != uid

@@ -1,0 +1,23 @@
+"""Schedules that once broke a promise keep it now. What they found has tests of its own; these are how it was found."""
+
+from __future__ import annotations
+
+import pytest
+
+from .command import sim
+
+FOUND = {
+    120294: "a worker that stays was taken away, with its claim: those that were to go had gone unseen",
+    122002: "likewise, while the watches were silent",
+    86514: "workers that did not hear that they were to go were never told again",
+    129934: "a NodeSet that changed while it was let go was let go no more",
+    156357: "a second edit took more workers away than it might: those of the first were not there yet",
+    158508: "likewise, with one worker only",
+    165657: "two workers took their claims along, though somebody had deleted a third and one of them was needed",
+}
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_what_was_found_is_mended(seed: int) -> None:
+    code, said = sim("--seed", str(seed))
+    assert code == 0, said
