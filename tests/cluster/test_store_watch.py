@@ -129,6 +129,23 @@ async def test_versions_that_cannot_be_are_not_waited_for() -> None:
 
 
 @loop
+async def test_watchers_hear_of_a_change_in_the_order_in_which_they_began_to_wait() -> None:
+    """A simulation takes the same steps each time, wherever in memory its watchers are."""
+    store, heard = Store(), list[int]()
+
+    async def listen(number: int) -> None:
+        await anext(store.watch(CONFIG_MAPS, since="0"))
+        heard.append(number)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(30):
+            group.create_task(listen(number))
+        await asyncio.sleep(0)
+        await write(store, 1)
+    assert heard == [*range(30)]
+
+
+@loop
 async def test_closing_the_store_ends_its_watches() -> None:
     store = Store()
     watching = asyncio.ensure_future(everything(store))

@@ -13,6 +13,8 @@ from typing import Any
 from .control_plane import ControlPlane, Said
 
 Json = dict[str, Any]
+COLLECTED = "--timeout=110s"
+"""How long kubectl waits for Kubernetes' collector, which looks for new kinds every half minute."""
 Objects = dict[str, Json]
 """Objects of one resource, by name."""
 

@@ -14,7 +14,7 @@ from penstock.cluster.backoff import Backoff
 from penstock.cluster.errors import AlreadyExists, Conflict, Expired, Overloaded, Unreachable
 from penstock.cluster.informer import Informer
 from penstock.cluster.kube import KubeCluster, Limits, find
-from penstock.cluster.port import Event, EventType, Selection
+from penstock.cluster.port import Event, Selection
 from penstock.cluster.resources import Resource, Whole
 from tests.played.faults import Answer, Break, Delay, Swallow
 from tests.played.faulty_proxy import Proxy, proxied
@@ -24,6 +24,8 @@ from .control_plane import ControlPlane
 MAPS = Resource("", "v1", "configmaps", "ConfigMap", Whole)
 QUICK = Limits(answer=5, patience=0.3, watch=30, connect=1, backoff=Backoff(first=0.01, longest=0.05))
 """Our patience, shortened."""
+KUBERNETES_OWN = "kube-root-ca.crt"
+"""What Kubernetes puts into a new namespace, sooner or later."""
 
 
 class Place:
@@ -39,7 +41,7 @@ class Place:
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[asyncio.Queue[Event[Whole] | Exception]]:
-        """Watch the ConfigMaps from now on; what the watch ends with comes last."""
+        """Watch our ConfigMaps from now on; what the watch ends with comes last."""
         heard: asyncio.Queue[Event[Whole] | Exception] = asyncio.Queue()
         where = Selection(namespace=self.namespace)
         since = (await self.cluster.list(MAPS, where)).resource_version
@@ -47,7 +49,7 @@ class Place:
         async def watch() -> None:
             try:
                 async for event in self.cluster.watch(MAPS, where, since=since):
-                    if event.type is not EventType.BOOKMARK:
+                    if event.object is not None and event.object.metadata.name != KUBERNETES_OWN:
                         heard.put_nowait(event)
             except (Expired, Unreachable) as error:
                 heard.put_nowait(error)
@@ -152,12 +154,11 @@ def test_a_frozen_watch_stays_open_and_goes_on_when_thawed(tell: Tell) -> None:
 
 
 async def next_name(heard: asyncio.Queue[Event[Whole] | Exception]) -> str:
-    """Whom the next event is about, bookmarks and what Kubernetes itself puts into a new namespace apart."""
-    while True:
-        event = await heard.get()
-        assert isinstance(event, Event)
-        if event.object is not None and event.object.metadata.name != "kube-root-ca.crt":
-            return event.object.metadata.name
+    """Whom the next event is about."""
+    event = await heard.get()
+    assert isinstance(event, Event)
+    assert event.object is not None
+    return event.object.metadata.name
 
 
 def test_answers_break_off_and_reads_are_tried_again(tell: Tell) -> None:

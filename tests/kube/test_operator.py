@@ -20,7 +20,7 @@ from penstock.operator.configuration import TOUCHED
 from .control_plane import ControlPlane
 from .operator_process import OperatorProcess, operating
 from .operator_stories import CONTROLLER, KEYS, cpu
-from .operator_world import KINDS, MANIFEST, OWNED, Json, Objects, World, conditions, owners
+from .operator_world import COLLECTED, KINDS, MANIFEST, OWNED, Json, Objects, World, conditions, owners
 from .specs import an_object
 
 pytestmark = pytest.mark.usefixtures("fake_nodes")
@@ -30,6 +30,7 @@ WHOLE: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("services", "slurm-controller-internal"): [("Controller", "slurm")],
     ("pods", "slurm-controller-0"): [("StatefulSet", "slurm-controller")],
     ("configmaps", "slurm-config"): [("Controller", "slurm")],
+    ("configmaps", "slurm-walls"): [("Controller", "slurm")],
     ("statefulsets", "slurm-accounting"): [("Accounting", "slurm")],
     ("services", "slurm-accounting"): [("Accounting", "slurm")],
     ("secrets", "slurm-accounting"): [("Accounting", "slurm")],
@@ -46,6 +47,7 @@ WHOLE: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("pods", "slurm-worker-gpu-000"): [("NodeSet", "slurm-worker-gpu")],
     ("pods", "slurm-worker-gpu-001"): [("NodeSet", "slurm-worker-gpu")],
     ("configmaps", "slurm-worker-gpu-ssh-config"): [("NodeSet", "slurm-worker-gpu")],
+    ("secrets", "slurm-worker-gpu-ssh-host-keys"): [("NodeSet", "slurm-worker-gpu")],
     ("services", "slurm-workers-slurm"): [("NodeSet", "slurm-worker-compute"), ("NodeSet", "slurm-worker-gpu")],
     ("poddisruptionbudgets", "slurm-workers-pdb-slurm"): [
         ("NodeSet", "slurm-worker-compute"),
@@ -54,7 +56,7 @@ WHOLE: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("secrets", "admin-jwt-slurm"): [("Secret", "slurm-auth-jwt")],
     ("secrets", "slurm-auth-slurm-ring"): [("Accounting", "slurm"), ("Controller", "slurm")],
 }
-"""Every object of Slinky's table of names that a cluster without claims has, and whom it goes with."""
+"""Every object of Slinky's table of names that a cluster without claims has, and ours; and whom it goes with."""
 PEOPLES = {
     ("configmaps", "kube-root-ca.crt"),
     ("configmaps", "slurm-files"),
@@ -227,6 +229,15 @@ def test_a_deleted_service_comes_back(small: World) -> None:
     after = small.until("services", lambda found: "slurm-controller" in found)["slurm-controller"]
     assert after["metadata"]["uid"] != before
     assert owners(after) == [("Controller", "slurm")]
+
+
+def test_one_of_two_sets_goes_in_the_foreground(small: World) -> None:
+    """Kubernetes waits for what belongs to it, and not for what it shares with a set that stays."""
+    small.applies(an_object("NodeSet", "other", {"replicas": 1, "oversubscribeNode": True}))
+    small.waits("condition=Ready", "nodeset/other")
+    small.says("delete", "nodeset/other", "--wait", "--cascade=foreground", COLLECTED)
+    shared = small.objects("services")["slurm-workers-slurm"]
+    assert ("NodeSet", "cpu") in owners(shared)
 
 
 def test_drift_is_repaired_and_what_others_added_stays(small: World) -> None:

@@ -23,7 +23,7 @@ from .operator_stories import CONTROLLER, KEYS, Place, Told, cpu, telling
 from .operator_world import World, conditions
 
 pytestmark = pytest.mark.usefixtures("fake_nodes")
-WATCHED = 16
+WATCHED = 17
 """Resources; an operator for one namespace has a watch for each, and one for machines."""
 STORM = (Answer(409), Answer(429, retry_after=1), Answer(500), Answer(503), Break(after=10))
 

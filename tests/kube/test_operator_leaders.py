@@ -7,7 +7,7 @@ for new kinds twice a minute. So the stories are told side by side.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 import pytest
@@ -15,7 +15,7 @@ import pytest
 from .control_plane import ControlPlane, run
 from .operator_process import LEASES, OperatorProcess, command, operating
 from .operator_stories import CONTROLLER, KEYS, Place, Told, cpu, telling
-from .operator_world import MANIFEST, OWNED, Objects, World, owners
+from .operator_world import COLLECTED, MANIFEST, OWNED, Objects, owners
 
 pytestmark = pytest.mark.usefixtures("fake_nodes")
 REST = 30.0
@@ -157,8 +157,9 @@ def everything_goes(place: Place) -> None:
         world.says("apply", "-f", str(MANIFEST))
         world.is_ready()
         for resource, kind in GOING.items():
-            world.says("delete", resource, "--all", "--wait", "--cascade=foreground", "--timeout=50s")
-            assert left_of(world, kind) == []
+            world.says("delete", resource, "--all", "--wait", "--cascade=foreground", COLLECTED)
+            for one in OWNED:
+                world.until(one, without(kind))
         world.until("pods", lambda found: not found)
         left = {(one, name) for one in OWNED for name in world.objects(one)} - before
         given = ("slurm-auth-slurm", "slurm-auth-jwt", "mariadb-password", "slurm-sssd-conf", "admin-jwt-slurm")
@@ -177,8 +178,8 @@ GOING = {
 }
 
 
-def left_of(world: World, kind: str) -> list[tuple[str, str]]:
-    return [(one, name) for one in OWNED for name, item in world.objects(one).items() if kind in dict(owners(item))]
+def without(kind: str) -> Callable[[Objects], bool]:
+    return lambda found: not any(kind in dict(owners(item)) for item in found.values())
 
 
 @pytest.fixture(scope="module")

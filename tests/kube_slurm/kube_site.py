@@ -95,8 +95,8 @@ class KubeSite(Site):
 
 def _volume(number: int) -> Json:
     spec = {
-        "capacity": {"storage": "8Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": f"/nowhere/{number}"},
-        "persistentVolumeReclaimPolicy": "Retain",
+        "capacity": {"storage": "32Gi"}, "accessModes": ["ReadWriteOnce", "ReadWriteMany"],
+        "hostPath": {"path": f"/nowhere/{number}"}, "persistentVolumeReclaimPolicy": "Retain",
     }  # fmt: skip
     return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"volume-{number}"}, "spec": spec}
 

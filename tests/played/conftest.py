@@ -8,11 +8,12 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.real_slurm.conftest import ROOT, SUITES
-from tests.real_slurm.mini_cluster import mini_cluster
+from tests.real_slurm.mini_cluster import CONF, file, mini_cluster
 from tests.real_slurm.slurm_parser import SlurmParser
 
 from .site import Site
@@ -44,17 +45,29 @@ def _played(release: Release) -> Site:
     return Site("played", enter, key, NODES, release.value[0])
 
 
+def _steady(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Nodes that somebody called down stay so, though their slurmds are well and say so now and then."""
+    conf = CONF.replace("ReturnToService=2", "ReturnToService=1")
+    return {**wanted, "files": wanted["files"] | {"/etc/slurm/slurm.conf": file(conf.encode(), mode=0o644)}}
+
+
 @contextmanager
 def _real(suite: str) -> Iterator[Site]:
     command = [sys.executable, str(ROOT / "tools/rootfs.py"), suite]
     built = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
     assert built.returncode == 0, f"no root file system of {suite}:\n{built.stdout}{built.stderr}"
     parser = SlurmParser(Path(built.stdout.splitlines()[-1]))
-    with mini_cluster(parser.root, nodes=len(NODES)) as cluster:
+    with mini_cluster(parser.root, nodes=len(NODES), adapt=_steady) as cluster:
 
         @asynccontextmanager
         async def enter() -> AsyncIterator[str]:
             yield f"unix://{cluster.socket}"
 
+        signs = cluster.socket.parent
+        signs.chmod(0o1777)  # jobs are not slurmrestd
         version = "v0.0.45" if parser.version.startswith("26.05") else "v0.0.42"
-        yield Site(parser.version, enter, cluster.jwt_key, NODES, version)
+
+        def begun(number: int) -> bool:
+            return (signs / f"begun-{number}").exists()
+
+        yield Site(parser.version, enter, cluster.jwt_key, NODES, version, begun)

@@ -21,7 +21,7 @@ import json
 import ssl
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +30,8 @@ import yaml
 from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
+
+from penstock.cluster.kube.links import Links
 
 from . import kube_requests
 from .faults import Answer, Break, Delay, Expire, Swallow, Switchboard
@@ -192,11 +194,14 @@ def _end_to_end(headers: Mapping[str, str]) -> CIMultiDict[str]:
 async def proxied(kubeconfig: Path, directory: Path) -> AsyncIterator[Proxy]:
     """Stand before the API server of a kubeconfig; `directory` gets the kubeconfig that leads here."""
     server, context = _access(kubeconfig)
-    connector = aiohttp.TCPConnector(ssl=context, limit=0)
+    links = Links()
+    connector = aiohttp.TCPConnector(ssl=context, limit=0, socket_factory=links.make)
     forever = aiohttp.ClientTimeout(total=None)
-    async with aiohttp.ClientSession(
-        connector=connector, timeout=forever, auto_decompress=False, read_bufsize=_BLOCK
-    ) as session:
+    async with AsyncExitStack() as at_the_end:
+        at_the_end.push_async_callback(links.end)
+        session = await at_the_end.enter_async_context(
+            aiohttp.ClientSession(connector=connector, timeout=forever, auto_decompress=False, read_bufsize=_BLOCK)
+        )
         proxy = Proxy(server, session, directory / "proxied.kubeconfig")
         proxy.thaw_watches()
         application = web.Application(client_max_size=2**26)

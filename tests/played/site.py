@@ -17,6 +17,9 @@ from penstock.slurm.rest.transport import Reply, Transport
 from penstock.slurm.tokens import sign
 
 R = TypeVar("R")
+SIGNS = "/run/shared"
+"""Where scripts of real jobs say that they have begun."""
+SCRIPT = f"#!/bin/sh\n: >{SIGNS}/begun-$SLURM_JOB_ID\nsleep 60\n"
 PATIENCE = 20.0
 """Seconds. Slurm tells nobody when something has come about, so it is asked; this ends what will never come."""
 
@@ -31,6 +34,8 @@ class Site:
     key: bytes
     nodes: tuple[str, ...]
     version: str
+    begun: Callable[[int], bool] = lambda _: True
+    """Whether a job's script runs. A real node is busy before it does; who cancels a job then may wait for minutes."""
 
     def ask(self, question: Callable[[Asking], Awaitable[R]], *, key: bytes | None = None) -> R:
         """Ask over connections of one's own, once all nodes are there and idle."""
@@ -71,17 +76,21 @@ class Asking:
 
     async def submit(self, node: str, *, hold: bool = False, **more: object) -> int:
         """Let a job run on a node, and wait until it does; or hold it, and wait for nothing."""
-        job = {"name": "j", "partition": "compute", "script": "#!/bin/sh\nsleep 60\n", "required_nodes": [node]}
+        job = {"name": "j", "partition": "compute", "script": SCRIPT, "required_nodes": [node]}
         body = {"job": job | {"hold": hold, "current_working_directory": "/tmp", "environment": ["PATH=/bin"]} | more}
         reply = await self._send("POST", "job/submit", json.dumps(body).encode())
-        if hold:
-            return int(json.loads(reply.body)["job_id"])
+        number = int(json.loads(reply.body)["job_id"])
+        if not hold:
+            await self.runs(number)
+        return number
 
-        async def runs() -> bool:
-            return (await self.rest.node(node)).condition.busy
+    async def runs(self, number: int) -> None:
+        """Wait until a job runs, and its script with it."""
 
-        await self.until(runs)
-        return int(json.loads(reply.body)["job_id"])
+        async def begun() -> bool:
+            return (await self.rest.job(number)).condition.running and self.site.begun(number)
+
+        await self.until(begun)
 
     async def cancel(self, *nodes: str) -> None:
         """End what runs on nodes, and wait until nothing does."""

@@ -253,12 +253,8 @@ def test_a_job_on_hold_says_so_and_runs_when_it_is_released(site: Site) -> None:
         number = await asking.submit("w2", hold=True)
         held = await asking.rest.job(number)
         await asking.rest.release_job(number)
-
-        async def runs() -> bool:
-            return (await asking.rest.job(number)).condition.running
-
         try:
-            await asking.until(runs)
+            await asking.runs(number)
             now = await asking.rest.job(number)
         finally:
             await at_rest(asking, "w2")

@@ -56,13 +56,13 @@ def test_jobs_of_a_node_are_cancelled_and_no_others(site: Site) -> None:
 
 
 def test_a_job_that_minds_no_signals_fails_of_the_first(site: Site) -> None:
-    """So what shall be requeued must not be told SIGTERM before. A job whose script has not begun does not hear it."""
+    """So what shall be requeued must not be told SIGTERM before."""
 
     async def told(asking: Asking) -> tuple[str, ...]:
         number = await asking.submit("w1")
+        await asking.rest.signal_jobs(["w1"], "TERM")
 
         async def over() -> bool:
-            await asking.rest.signal_jobs(["w1"], "TERM")
             return (await asking.rest.job(number)).condition.finished
 
         await asking.until(over)
@@ -91,11 +91,7 @@ def test_jobs_are_requeued_where_slurm_can(site: Site) -> None:
         finally:
             await asking.cancel("w1", "w2")
             await asking.rest.release_job(held)
-
-            async def runs() -> bool:
-                return (await asking.rest.node("w3")).condition.busy
-
-            await asking.until(runs)
+            await asking.runs(held)
             await asking.cancel("w3")
 
     expected = (True, [(True, False), (False, True)]) if site.version == "v0.0.45" else "cannot"
@@ -123,11 +119,7 @@ def test_a_partition_is_named_by_jobs_that_wait_run_or_are_over(site: Site) -> N
         number = await asking.submit("w2", hold=True)
         live = await asking.rest.partition_jobs("compute")
         await asking.rest.release_job(number)
-
-        async def runs() -> bool:
-            return (await asking.rest.job(number)).condition.running
-
-        await asking.until(runs)
+        await asking.runs(number)
         await asking.cancel("w1", "w2")
         over = await asking.rest.partition_jobs("compute")
         return [live, over - before, await asking.rest.partition_jobs("nobody's")]

@@ -52,7 +52,8 @@ class Informer(Generic[T]):
         self._indexes = {name: Index(indexer) for name, indexer in (indexes or {}).items()}
         self._listeners: list[Listener[T]] = []
         self._since: str | None = None
-        self._alive_at = float("-inf")
+        self.alive_at = float("-inf")
+        """When the cluster last gave a sign of life here, by the loop's clock."""
         self._connected = False
         """The present watch has come to stand."""
         self._outage = Outage(_LOG, resource.name)
@@ -76,7 +77,7 @@ class Informer(Generic[T]):
     @property
     def staleness(self) -> float:
         """Seconds since the cluster last gave a sign of life here; infinite before the first."""
-        return asyncio.get_running_loop().time() - self._alive_at
+        return asyncio.get_running_loop().time() - self.alive_at
 
     async def run(self) -> None:
         """Keep the copy current until cancelled."""
@@ -130,7 +131,7 @@ class Informer(Generic[T]):
         self._outage.calm(after=self._backoff.longest)
 
     def _sign_of_life(self) -> None:
-        self._alive_at = asyncio.get_running_loop().time()
+        self.alive_at = asyncio.get_running_loop().time()
 
     def _take(self, event: Event[T]) -> None:
         if event.object is None:

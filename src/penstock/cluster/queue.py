@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from penstock.cluster.backoff import Backoff
 from penstock.cluster.errors import ClusterError, Overloaded
+from penstock.cluster.groups import TaskGroup
 
 _LOG = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class WorkQueue(Generic[K]):
     async def run(self, work: Work[K], *, workers: int = 1) -> None:
         """Work on keys until `stop`; then finish those in hand. Cancelled, it drops them."""
         try:
-            async with asyncio.TaskGroup() as group:
+            async with TaskGroup() as group:
                 for _ in range(workers):
                     group.create_task(self._worker(work))
         finally:

@@ -44,7 +44,8 @@ class Meta(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     def __post_init__(self) -> None:
         """All workers of a set have the same owner."""
-        force_setattr(self, "owner_references", shared(self.owner_references))
+        if self.owner_references:
+            force_setattr(self, "owner_references", shared(self.owner_references))
 
 
 class Lean(msgspec.Struct, frozen=True, gc=False, rename="camel"):

@@ -7,7 +7,6 @@ After anything else a write may or may not have happened, and only the caller, w
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -25,10 +24,7 @@ from penstock.cluster.errors import ClusterError, Overloaded, Unreachable
 from penstock.cluster.kube import answers, upgrade
 from penstock.cluster.kube.connection import Connection
 from penstock.cluster.kube.identity import Identity
-
-_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 30, socket.TCP_KEEPINTVL: 10, socket.TCP_KEEPCNT: 3}
-"""Seconds of silence before the first question, between two of them, and how many stay without an answer: a dead link
-is noticed after a minute, and no gateway on the way forgets a quiet one (they do after some minutes)."""
+from penstock.cluster.kube.links import Links
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +82,12 @@ class Transport:
         self._connection = connection
         self._limits = limits
         self._slots = asyncio.Semaphore(limits.requests_at_once)
+        self._links = Links()
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            connector=_connector(self._connection),
+            connector=_connector(self._connection, self._links),
             # Packing costs the server more time than it saves on the way to somebody in the same cluster.
             headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "penstock"},
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -104,6 +101,7 @@ class Transport:
     ) -> None:
         if self._session is not None:
             await self._session.close()
+            await self._links.end()
 
     async def send(self, call: Call) -> bytes:
         """The body of a good answer; else an exception."""
@@ -126,7 +124,7 @@ class Transport:
         """The body of a good answer, block by block; the server is expected to end it after `seconds`.
 
         Without them it may be silent for ever, even before it begins: kubelet answers with the first line of a log.
-        Then only TCP itself (`_kept_alive`) tells a link that is quiet from one that is dead.
+        Then only TCP itself (`links`) tells a link that is quiet from one that is dead.
         """
         total = None if seconds is None else seconds + self._limits.grace
         bounds = aiohttp.ClientTimeout(total=total, sock_connect=self._limits.connect)
@@ -211,27 +209,17 @@ class Transport:
         return asked + self._limits.backoff.delay(failures)
 
 
-def _connector(connection: Connection) -> aiohttp.BaseConnector:
+def _connector(connection: Connection, links: Links) -> aiohttp.BaseConnector:
     """How we reach the server. The bound is ours (slots): aiohttp's would count watches, which never give back."""
     if connection.socket is not None:
         return aiohttp.UnixConnector(str(connection.socket), limit=0)
-    return aiohttp.TCPConnector(limit=0, socket_factory=_kept_alive)
+    return aiohttp.TCPConnector(limit=0, socket_factory=links.make)
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:
     """Leave a stream that has not ended at once: TLS would wait for a farewell, which nobody here waits for."""
     if response.connection is not None and response.connection.transport is not None:
         response.connection.transport.abort()
-
-
-def _kept_alive(address: aiohttp.AddrInfoType) -> socket.socket:
-    """A socket that looks after the other end while nothing comes from it; aiohttp's own do not."""
-    family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in _KEEP_ALIVE.items():
-        made.setsockopt(socket.IPPROTO_TCP, option, value)
-    return made
 
 
 def _overdue(seconds: float) -> str:

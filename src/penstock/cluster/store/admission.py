@@ -106,7 +106,7 @@ def _tidied(body: Json, traits: Traits, before: Json | None = None) -> Json:
         tidy: Json = structure.tidied(traits.shape, body, before)
         return tidy
     known = {name: part for name, part in body.items() if part is not None}
-    metadata = structure.tidied(builtin.METADATA, body["metadata"])
+    metadata = structure.tidied(builtin.METADATA, body["metadata"], before and before["metadata"])
     return traits.definition.conformed(known | {"metadata": metadata}, before)
 
 

@@ -60,7 +60,11 @@ def _conformed(value: Any, schema: Json) -> Any:
     if "additionalProperties" in schema:
         return {name: _conformed(part, schema["additionalProperties"]) for name, part in value.items()}
     known, raw = schema.get("properties", {}), schema.get("x-kubernetes-preserve-unknown-fields", False)
-    kept = {name: _conformed(part, known.get(name, {})) for name, part in value.items() if raw or name in known}
+    kept = {
+        name: _conformed(part, known.get(name, {})) if isinstance(part, dict | list) else part
+        for name, part in value.items()
+        if raw or name in known
+    }
     return kept | {name: part["default"] for name, part in known.items() if "default" in part and name not in kept}
 
 

@@ -33,7 +33,7 @@ def node(below: FieldSet, *, itself: bool) -> FieldSet | None:
 
 def below(node: FieldSet) -> FieldSet:
     """The set below an element."""
-    return {element: part for element, part in node.items() if element != _SELF}
+    return {element: part for element, part in node.items() if element != _SELF} if _SELF in node else node
 
 
 def union(one: FieldSet, other: FieldSet) -> FieldSet:
@@ -51,6 +51,8 @@ def _united(ours: FieldSet, theirs: FieldSet) -> FieldSet:
 
 def difference(one: FieldSet, other: FieldSet) -> FieldSet:
     """What is in the first set and not in the second; what is below a field is a field of its own."""
+    if not other:
+        return one
     result: FieldSet = {}
     for element, ours in one.items():
         theirs = other.get(element)
@@ -61,6 +63,8 @@ def difference(one: FieldSet, other: FieldSet) -> FieldSet:
 
 
 def _left(ours: FieldSet, theirs: FieldSet) -> FieldSet | None:
+    if not ours:
+        return None if holds(theirs) else LEAF
     return node(difference(below(ours), below(theirs)), itself=holds(ours) and not holds(theirs))
 
 
@@ -76,12 +80,14 @@ def intersection(one: FieldSet, other: FieldSet) -> FieldSet:
 
 
 def _common(ours: FieldSet, theirs: FieldSet) -> FieldSet | None:
+    if not ours:
+        return LEAF if holds(theirs) else None
     return node(intersection(below(ours), below(theirs)), itself=holds(ours) and holds(theirs))
 
 
 def with_named(fields: FieldSet, shape: Shape) -> FieldSet:
     """The set with every struct field that something is held below: such a field comes and goes with its content."""
-    return {element: _with_named(part, shape, element) for element, part in fields.items()}
+    return {element: _with_named(part, shape, element) if part else LEAF for element, part in fields.items()}
 
 
 def _with_named(part: FieldSet, shape: Shape, element: str) -> FieldSet:

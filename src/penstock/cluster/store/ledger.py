@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
 from penstock.api.objects import Json
 from penstock.cluster.store.records import Change, Key, Record
 
@@ -51,7 +49,7 @@ class Ledger:
     def put(self, key: Key, body: Json) -> Record:
         """Write an object under the next resource version."""
         metadata = {**body["metadata"], "resourceVersion": str(self.version + 1)}
-        record = Record.of(key, self.version + 1, msgspec.json.encode({**body, "metadata": metadata}))
+        record = Record.written(key, self.version + 1, {**body, "metadata": metadata})
         self._note(Change(record.version, key, self.get(key), record))
         return record
 

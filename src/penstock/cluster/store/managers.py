@@ -11,10 +11,8 @@ The rules are Kubernetes' own (structured-merge-diff, `merge.Updater`):
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import reduce
-
-import msgspec
+from typing import NamedTuple
 
 from penstock.api.objects import Json
 from penstock.cluster.errors import Conflict, Refused
@@ -40,8 +38,7 @@ _NOBODYS: FieldSet = {
 """What the server itself writes, and what only says which object is meant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manager:
+class Manager(NamedTuple):
     """Who writes, and through which door."""
 
     name: str
@@ -52,28 +49,10 @@ class Manager:
         return f'"{self.name}"' + (f' with subresource "{self.subresource}"' if self.subresource else "")
 
 
-class Entry(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What one manager owns, as `metadata.managedFields` has it."""
-
-    manager: str
-    operation: str
-    api_version: str
-    time: str
-    fields_type: str = ""
-    fields_v1: FieldSet = msgspec.field(name="fieldsV1", default_factory=dict)
-    subresource: str = ""
-
-    @property
-    def who(self) -> Manager:
-        """The manager, as it is told from others."""
-        return Manager(self.manager, self.operation, self.subresource)
-
-
 Owned = dict[Manager, FieldSet]
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """When, and in which version of the API, a write happens."""
 
     time: str
@@ -85,7 +64,7 @@ class Ownership:
 
     def __init__(self, shape: Shape, entries: list[Json], who: Manager, now: Moment) -> None:
         self._shape = shape
-        self._entries = {entry.who: entry for entry in msgspec.convert(entries, list[Entry])}
+        self._entries = {_who(entry): entry for entry in entries}
         self._who = who
         self._now = now
 
@@ -96,14 +75,14 @@ class Ownership:
         change = structure.compared(self._shape, old, new)
         changed = difference(change.changed, _NOBODYS)
         lost = union(change.removed, changed)
-        owned = {who: difference(entry.fields_v1, lost) for who, entry in self._entries.items()}
+        owned = {who: difference(entry["fieldsV1"], lost) for who, entry in self._entries.items()}
         if changed:
             owned[self._who] = union(owned.get(self._who, {}), changed)
         return self._written(owned, touched=bool(changed))
 
     def applied(self, live: Json, config: Json, *, force: bool) -> tuple[Json, list[Json]]:
         """The object after an apply, and its managers."""
-        owned = {who: entry.fields_v1 for who, entry in self._entries.items()} or self._unrecorded(live)
+        owned = {who: entry["fieldsV1"] for who, entry in self._entries.items()} or self._unrecorded(live)
         last = owned.get(self._who, {})
         owned[self._who] = self._claimed(config)
         new = structure.merged(self._shape, live, config)
@@ -148,15 +127,26 @@ class Ownership:
 
     def _written(self, owned: Owned, *, touched: bool) -> list[Json]:
         entries = [self._entry(who, fields, touched=touched) for who, fields in owned.items() if fields]
-        entries.sort(key=lambda entry: (entry.operation, entry.time, entry.manager, entry.subresource))
-        return [msgspec.to_builtins(entry) for entry in entries]
+        entries.sort(key=lambda entry: (entry["operation"], entry["time"], entry["manager"], _who(entry).subresource))
+        return entries
 
-    def _entry(self, who: Manager, fields: FieldSet, *, touched: bool) -> Entry:
+    def _entry(self, who: Manager, fields: FieldSet, *, touched: bool) -> Json:
+        """What one manager owns, as `metadata.managedFields` has it."""
         before = self._entries.get(who)
         fresh = before is None or (touched and who == self._who)
-        time = self._now.time if fresh or before is None else before.time
-        version = self._now.api_version
-        return Entry(who.name, who.operation, version, time, "FieldsV1", fields, who.subresource)
+        entry = {
+            "manager": who.name,
+            "operation": who.operation,
+            "apiVersion": self._now.api_version,
+            "time": self._now.time if fresh or before is None else before["time"],
+            "fieldsType": "FieldsV1",
+            "fieldsV1": fields,
+        }
+        return entry | ({"subresource": who.subresource} if who.subresource else {})
+
+
+def _who(entry: Json) -> Manager:
+    return Manager(entry["manager"], entry["operation"], entry.get("subresource", ""))
 
 
 def _told(conflicts: Owned, now: Moment) -> str:

@@ -54,8 +54,10 @@ def problems(meta: KeptMeta, *, resource: str, custom: bool) -> Iterator[str]:
     if meta.namespace and _in_names(meta.namespace):
         yield f'metadata.namespace: Invalid value: "{meta.namespace}": {_in_names(meta.namespace)[0]}'
     for key, value in meta.labels.items():
-        yield from (f'metadata.labels: Invalid value: "{key}": {told}' for told in _in_keys(key))
-        yield from (f'metadata.labels: Invalid value: "{value}": {told}' for told in _in_values(value))
+        for told in _in_keys(key):
+            yield f'metadata.labels: Invalid value: "{key}": {told}'
+        for told in _in_values(value):
+            yield f'metadata.labels: Invalid value: "{value}": {told}'
     for key in meta.annotations:
         yield from (f'metadata.annotations: Invalid value: "{key}": {told}' for told in _in_keys(key.lower()))
     for index, name in enumerate(meta.finalizers):

@@ -73,6 +73,14 @@ class Record:
         except msgspec.ValidationError as problem:
             raise Refused(f"{key}: {problem}") from problem
 
+    @classmethod
+    def written(cls, key: Key, version: int, body: Json) -> Record:
+        """The same for a body that is still in its parts."""
+        try:
+            return cls(key, version, msgspec.json.encode(body), msgspec.convert(body["metadata"], KeptMeta))
+        except msgspec.ValidationError as problem:
+            raise Refused(f"{key}: {problem}") from problem
+
     def decoded(self) -> Json:
         """The whole object, the caller's own to change."""
         decoded: Json = msgspec.json.decode(self.body)

@@ -66,8 +66,12 @@ class Fields(Shape):
         return {f"f:{key}": (known.get(key, rest), part, structs or key in known) for key, part in value.items()}
 
     def child(self, element: str) -> Shape:
+        """The shape below the path element of an entry."""
+        return self.entry(element[2:])
+
+    def entry(self, name: str) -> Shape:
         """The shape of an entry."""
-        return self.known.get(element[2:], self.rest or self)
+        return self.known.get(name, self.rest or self)
 
     def names(self, element: str) -> bool:
         """Whether an entry is a field of a struct."""

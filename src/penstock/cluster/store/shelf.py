@@ -24,7 +24,8 @@ class Shelf:
         self._changes: deque[Change] = deque(maxlen=history)
         self._horizon = horizon
         """The version up to which nothing is remembered."""
-        self._readers: set[asyncio.Future[None]] = set()
+        # A dictionary as an ordered set: who waits longest is woken first, wherever in memory it is.
+        self._readers: dict[asyncio.Future[None], None] = {}
         self._closed = False
 
     def load(self, record: Record) -> None:
@@ -107,12 +108,12 @@ class Shelf:
         loop = asyncio.get_running_loop()
         reader: asyncio.Future[None] = loop.create_future()
         timer = loop.call_at(until, _wake, reader)
-        self._readers.add(reader)
+        self._readers[reader] = None
         try:
             await reader
         finally:
             timer.cancel()
-            self._readers.discard(reader)
+            del self._readers[reader]
 
     def close(self) -> None:
         """End what follows this shelf."""

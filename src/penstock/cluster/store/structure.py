@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.api.objects import Json
 from penstock.cluster.store.fieldsets import LEAF, FieldSet, below, holds, node
-from penstock.cluster.store.shapes import MAP, RAW, Items, Piece, Pieces, Shape
+from penstock.cluster.store.shapes import MAP, RAW, Fields, Items, Piece, Pieces, Shape
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 """Most values are of these classes, and need not be asked for pieces."""
@@ -40,7 +41,7 @@ def _stated(pieces: Pieces, unkeyed: list[str] | None) -> FieldSet:
     return fields
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Difference:
     """What happened between two values."""
 
@@ -52,6 +53,10 @@ class Difference:
 def compared(shape: Shape, old: Any, new: Any) -> Difference:
     """The fields that differ between two values."""
     result = Difference()
+    if isinstance(shape, Fields) and isinstance(old, dict) and isinstance(new, dict):
+        # Most of a map is the same as before, and need not be taken apart.
+        same = {name for name, part in old.items() if name in new and (part is new[name] or part == new[name])}
+        old, new = ({name: part for name, part in one.items() if name not in same} for one in (old, new))
     before, after = shape.pieces(old) or {}, shape.pieces(new) or {}
     for element, (child, part, _) in before.items():
         if element not in after:
@@ -66,6 +71,9 @@ def compared(shape: Shape, old: Any, new: Any) -> Difference:
 
 def _compare(element: str, old: Piece, new: Piece, result: Difference) -> None:
     (shape, before, _), (_, after, _) = old, new
+    if before.__class__ in _PLAIN and after.__class__ in _PLAIN:
+        result.changed[element] = LEAF
+        return
     if shape.pieces(before) is None or shape.pieces(after) is None:
         inner = Difference(removed=below(_everything(shape, before)), changed=_everything(shape, after))
         result.changed[element] = LEAF
@@ -89,6 +97,8 @@ def merged(shape: Shape, live: Any, config: Any) -> Any:
     """The live value with everything that the configuration states; the live value itself where that is nothing new."""
     if live == config:
         return live
+    if isinstance(shape, Fields) and isinstance(live, dict) and isinstance(config, dict):
+        return live | {name: _merged_entry(shape, live, name, part) for name, part in config.items()}
     ours, theirs = shape.pieces(live), shape.pieces(config)
     if ours is None:
         return config
@@ -100,6 +110,12 @@ def merged(shape: Shape, live: Any, config: Any) -> Any:
         both = element in ours and element in theirs
         together[element] = (child, merged(child, ours[element][1], part) if both else part, named)
     return shape.joined(together)
+
+
+def _merged_entry(shape: Fields, live: Json, name: str, part: Any) -> Any:
+    if name not in live or (part is not None and part.__class__ in _PLAIN):
+        return part
+    return merged(shape.entry(name), live[name], part)
 
 
 def _order(live: list[str], config: list[str]) -> Iterator[str]:
