@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +50,22 @@ def test_another_process_of_the_same_number_is_left_alone(orphan: Identity) -> N
     asyncio.run(asyncio.wait_for(processes.ended(earlier), 5))
     assert processes.is_alive(orphan)
     assert processes.command_line(orphan) == ["sleep", "300"]
+
+
+def test_a_number_that_is_a_threads_by_now_is_nobodys() -> None:
+    """The kernel gives numbers of processes that have ended to threads, too, and opens no descriptor for those."""
+    told = threading.Event()
+    thread = threading.Thread(target=told.wait)
+    thread.start()
+    try:
+        assert thread.native_id is not None
+        gone = Identity(thread.native_id, 1)
+        assert not processes.is_alive(gone)
+        assert not processes.send(gone, signal.SIGKILL)
+        asyncio.run(asyncio.wait_for(processes.ended(gone), 5))
+    finally:
+        told.set()
+        thread.join()
 
 
 def test_a_zombie_has_ended() -> None:

@@ -42,7 +42,7 @@ def cluster(shared: Site, request: pytest.FixtureRequest) -> Site:
     if failed != shared.failed_before:
         # Whatever a test left half done must not trouble the next one.
         shared.up()
-        shared.slurm("scancel", "--user=root")
+        shared.slurm("scancel", "--partition=compute")
     shared.failed_before = failed
     there = {pod["metadata"]["name"] for pod in shared.all("pods", f"app.kubernetes.io/instance={WORKERS}")}
     if not there <= (wanted := {f"{WORKERS}-0", f"{WORKERS}-1"}):

@@ -13,7 +13,7 @@ from penstock.engine.capabilities import NAMES
 from penstock.machine.manifest import usual_images
 
 from .jobs import job_state
-from .site import Site, eventually
+from .site import Site, eventually, is_ready
 from .traces import traces
 
 RIGHTS = {"CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID", "SYS_NICE"}
@@ -103,3 +103,31 @@ def rights(status: str, field: str) -> set[str]:
     """The capabilities of a process."""
     [mask] = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith(f"{field}:")]
     return {name for number, name in enumerate(NAMES) if mask >> number & 1}
+
+
+KNOCK = """
+set -eu
+ssh-keygen -q -t ed25519 -N '' -f /root/key
+install -d -m 700 /root/.ssh; cp /root/key.pub /root/.ssh/authorized_keys
+useradd --create-home --shell /bin/bash ada
+install -d -m 700 -o ada -g ada ~ada/.ssh
+install -m 600 -o ada -g ada /root/key.pub ~ada/.ssh/authorized_keys
+options="-i /root/key -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
+ssh $options root@127.0.0.1 id -un
+ssh $options ada@127.0.0.1 id -un 2>&1 | grep -o 'you have no active jobs'
+"""
+
+
+def test_sshd_has_the_rights_that_it_needs(plain: Site) -> None:
+    """Root comes in, and who has no job there does not; for that it listens, logs, and confines itself."""
+    body = next(one for one in manifest(plain.suite) if one["kind"] == "NodeSet")
+    ssh = {"enabled": True, "sssdConfRef": {"name": "slurm-sssd-conf", "key": "sssd.conf"}}
+    spec = body["spec"] | {"ssh": ssh, "partition": {"enabled": False}}
+    plain.apply(body | {"metadata": {"name": "door"}, "spec": spec})
+    try:
+        plain.until("nodesets", "door", is_ready)
+        eventually(lambda: plain.execute("door-0", "test", "-s", "/run/sshd.pid").code, lambda code: code == 0)
+        assert plain.inside("door-0", "bash", "-c", KNOCK).split("\n")[:2] == ["root", "you have no active jobs"]
+    finally:
+        # There is no slurmrestd here to say that it is idle: it goes with the cluster.
+        plain.says("delete", "nodeset", "door", "--wait=false")

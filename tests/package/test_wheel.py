@@ -61,9 +61,9 @@ def test_the_recipes_of_the_images_travel_in_the_wheel(wheel: Path) -> None:
 
 def test_the_plugins_sources_travel_in_the_wheel(wheel: Path, penstock: Path, tmp_path: Path) -> None:
     """The worker's recipe names them; its tests stay at home."""
-    at_home = {
-        f"penstock/images/spank/{path.name}" for path in (ROOT / "spank").glob("*.[chm]*") if path.suffix != ".md"
-    }
+    spank = ROOT / "spank"
+    files = [*spank.glob("*.[chm]*"), *spank.glob("selftest/*.[ch]"), *spank.glob("pam/*")]
+    at_home = {f"penstock/images/spank/{path.relative_to(spank)}" for path in files if path.suffix != ".md"}
     assert {name for name in zipfile.ZipFile(wheel).namelist() if "/spank/" in name} == at_home
     look = "from penstock.images.recipe import book; print(book().recipe('worker').digest)"
     assert run(penstock.with_name("python"), "-c", look, cwd=tmp_path).strip() == book().recipe("worker").digest

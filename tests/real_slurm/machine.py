@@ -25,6 +25,9 @@ def main() -> None:
         bind(root / inside.lstrip("/"), outside)
     for path, owner in request["directories"].items():
         make_directory(root / path.lstrip("/"), sandbox.number_of(owner, root))
+    for mount in request.get("mounts", []):
+        make_directory(root / mount["place"].lstrip("/"), 0)
+        sandbox.command("mount", *mount["words"], str(root / mount["place"].lstrip("/")))
     for path, file in request["files"].items():
         uid = sandbox.number_of(file["owner"], root)
         sandbox.place(root / path.lstrip("/"), base64.b64decode(file["content"]), uid, file["mode"])

@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from penstock.cluster.errors import ClusterError
+from penstock.cluster.groups import TaskGroup
 from penstock.cluster.kube import Connection, KubeCluster, find
 from penstock.cluster.leader import Election, Terms
 from penstock.cluster.metered import Metered
@@ -99,7 +100,7 @@ async def _operate(arguments: argparse.Namespace, connection: Connection) -> Non
             _LOG.info("health and metrics at %s:%d", address.rpartition(":")[0], port)
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, operator.stop)
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             # Done while the first listing is waited for, and not by the first look, which others wait for.
             group.create_task(asyncio.to_thread(tokens.prepare))
             await operator.run()

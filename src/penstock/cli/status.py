@@ -63,8 +63,8 @@ def watch(layout: Layout, *, namespace: str, footer: str = "^C ends this view; t
 def page(report: Report, layout: Layout, *, colours: bool) -> str:
     """The screen."""
 
-    def mark(good: bool) -> str:
-        word = "ready" if good else "waits"
+    def mark(good: bool, *, done: bool = False) -> str:
+        word = "done" if done else "ready" if good else "waits"
         return f"{_GREEN if good else _YELLOW}{word}{_PLAIN}" if colours else word
 
     def title(text: str) -> str:
@@ -72,10 +72,17 @@ def page(report: Report, layout: Layout, *, colours: bool) -> str:
 
     known = process.found(layout)
     pods = (
-        (mark(one.ready), one.name, one.phase, one.address, f"restarts {one.restarts}" if one.restarts else "", one.why)
+        (
+            mark(one.ready, done=one.phase == "Succeeded"),
+            one.name,
+            one.phase,
+            one.address,
+            f"restarts {one.restarts}" if one.restarts else "",
+            one.why,
+        )
         for one in report.pods
     )
-    nodes = ((one.name, one.state, one.cpus, _reason(one.reason)) for one in report.nodes)
+    nodes = ((one.name, one.state, _cpus(one.cpus), _reason(one.reason)) for one in report.nodes)
     jobs = ((one.id, one.name, one.user, one.state, one.time, one.where) for one in report.jobs)
     return "".join(
         [
@@ -103,6 +110,12 @@ def _table(rows: Iterable[Sequence[str]]) -> list[str]:
         + "\n"
         for row in kept
     ]
+
+
+def _cpus(told: str) -> str:
+    """What sinfo tells as allocated/idle/other/total."""
+    _, idle, _, total = told.split("/") if told.count("/") == 3 else ("", "?", "", "?")
+    return f"{idle} of {total} CPUs free"
 
 
 def _width(cell: str) -> int:

@@ -75,6 +75,7 @@ def _up(arguments: argparse.Namespace, progress: Progress) -> int:
         objects, made = _objects(arguments, layout, _built(arguments, progress))
         began = time.monotonic()
         progress.step("starting")
+        _give_policies(layout)
         alive = begin(ports.words())
     _until_there(layout, alive)
     import asyncio  # noqa: PLC0415
@@ -101,6 +102,18 @@ def _beginning(layout: Layout) -> AbstractContextManager[Callable[[Sequence[str]
     if process.found(layout):
         return nullcontext(lambda words: process.start_detached(layout, ["--cluster", layout.cluster, *words]))
     return held.held_back(layout)
+
+
+def _give_policies(layout: Layout) -> None:
+    """See to it that workers have policies: who is not told otherwise is in the shared root."""
+    from penstock.api.controller import SharedRoot  # noqa: PLC0415
+    from penstock.walls.policy import Policy, UserClass  # noqa: PLC0415
+    from penstock.walls.shelf import DEFAULT, Shelf  # noqa: PLC0415
+
+    shelf = Shelf(layout.walls)
+    shelf.prepare()
+    if shelf.text(DEFAULT) is None:
+        shelf.give(None, Policy(user_class=UserClass.USER, root=SharedRoot().mount_path))
 
 
 def _until_there(layout: Layout, alive: Alive) -> None:
@@ -171,7 +184,7 @@ def _objects(arguments: argparse.Namespace, layout: Layout, images: dict[str, st
         bring_up.check(objects)
         return objects, manifest.keys()
     wishes = manifest.Wishes(
-        images=images, workers=arguments.workers, authorized_keys=keys.authorized(layout),
+        images=images, workers=arguments.workers, authorized_keys=keys.authorized(layout), walls=str(layout.walls),
         constrained=cgroups.here().kind is cgroups.Kind.V2,
     )  # fmt: skip
     return manifest.default(wishes), manifest.keys()

@@ -17,6 +17,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from penstock.cluster.events import Recorder
+from penstock.cluster.groups import TaskGroup
 from penstock.cluster.informer import Informer
 from penstock.cluster.port import Cluster
 from penstock.engine import leftovers, sockets
@@ -87,14 +88,14 @@ class Agent:
         in_use = [IPv4Address(one.address) for one in known if one.address != "127.0.0.1"]
         self._addresses = Addresses(means.network.subnet, in_use=in_use)
         self._turns = Turns((os.cpu_count() or 1) + 2)
-        self._group: asyncio.TaskGroup | None = None
+        self._group: TaskGroup | None = None
         self._looked = asyncio.Event()
         self._halting = False
 
     async def run(self, begin: asyncio.Event) -> None:
         """Look after pods until cancelled, but not before `begin`; containers go on without us."""
         await asyncio.to_thread(leftovers.forget_last_boot, self._means.layout)
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             self._group = group
             for informer in self._informers:
                 group.create_task(informer.run())

@@ -12,6 +12,7 @@ The directory of the attempt before stays, for its log; older ones go.
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
@@ -28,6 +29,8 @@ from penstock.images.errors import ImageError
 from penstock.images.library import Image
 
 __all__ = ["Attempt", "Attempts", "CannotBegin", "Compose", "Turn"]
+
+_LOG = logging.getLogger(__name__)
 
 Compose = Callable[[Container, Image, Attempt], Awaitable[Json]]
 """The configuration of a container, for runc; makes ready what it mounts."""
@@ -206,6 +209,8 @@ def _about(container: Container) -> Iterator[None]:
     try:
         yield
     except (CannotStart, OSError) as problem:
+        if isinstance(problem, OSError):
+            _LOG.warning("container %s cannot begin", container.name, exc_info=problem)  # runc would have said why
         raise CannotBegin("RunContainerError", f"container {container.name}: {problem}") from problem
 
 

@@ -12,11 +12,11 @@ that is not. So a store that was lost, or is another one, never costs anybody's 
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
 
+from penstock import durable
 from penstock.api.objects import Json
 from penstock.cluster.errors import AlreadyExists, NotFound, NotYet, Refused
 from penstock.cluster.port import Preconditions, Selection
@@ -174,7 +174,7 @@ class Claims:
         if not directory.is_dir():
             directory.mkdir(parents=True, exist_ok=True)
             directory.chmod(0o777)
-            _sync(directory.parent)
+            durable.sync(directory.parent)
 
     def _throw_away(self, directory: Path, volume: str) -> None:
         """Move first, then delete: what is half deleted never stands where somebody may take it for whole."""
@@ -232,12 +232,3 @@ def _capacity(claim: Claim) -> Json:
 def _status(claim: Claim) -> Json:
     said: Json = {"phase": "Bound", "accessModes": list(claim.spec.access_modes), "capacity": _capacity(claim)}
     return {name: part for name, part in said.items() if part}
-
-
-def _sync(directory: Path) -> None:
-    """Have a new entry on disk before anybody is told of it."""
-    opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.cluster.backoff import Backoff
+from penstock.cluster.groups import TaskGroup
 from penstock.engine.attempts import Attempt, Attempts, CannotBegin
 from penstock.engine.clock import moment
 from penstock.engine.podspec import Container, Hook, Probe
@@ -145,7 +146,7 @@ class Keeper:
                 return
             self._show(started=True, ready=self.container.readiness_probe is None)
             self.started.set()
-            async with asyncio.TaskGroup() as group:
+            async with TaskGroup() as group:
                 group.create_task(self._mind_liveness(attempt, running))
                 group.create_task(self._mind_readiness(attempt))
         except Exception:

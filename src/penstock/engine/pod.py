@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from penstock.api.objects import Json
 from penstock.cluster.backoff import Backoff
 from penstock.cluster.errors import ClusterError, NotFound
+from penstock.cluster.groups import TaskGroup
 from penstock.cluster.port import Cluster, Preconditions
 from penstock.cluster.resources import Whole
 from penstock.engine import unsupported
@@ -153,7 +154,7 @@ class PodTask:
         """Start everything in its order; comes back when all that ends has ended."""
         await self._surroundings()
         async with AsyncExitStack() as stack:
-            group = await stack.enter_async_context(asyncio.TaskGroup())
+            group = await stack.enter_async_context(TaskGroup())
             for keeper in self.init:
                 keeping = group.create_task(keeper.keep())
                 if keeper.container.is_sidecar:

@@ -7,10 +7,11 @@ stranger for a container nor kills one.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,12 +143,21 @@ def _stat(pid: int) -> Stat | None:
         return None
 
 
+def _opened(pid: int) -> int:
+    """A descriptor of the process with this number now; -1 when there is none."""
+    try:
+        return os.pidfd_open(pid) if pid > 0 else -1
+    except OSError as problem:
+        # Nobody has the number; or a thread has it, as older kernels say and as newer ones do.
+        if problem.errno in (errno.ESRCH, errno.EINVAL, errno.ENOENT):
+            return -1
+        raise
+
+
 @contextmanager
 def _held(process: Identity) -> Iterator[int | None]:
     """A descriptor of this very process; none when it is gone."""
-    descriptor = -1
-    with suppress(ProcessLookupError):
-        descriptor = os.pidfd_open(process.pid) if process.pid > 0 else -1
+    descriptor = _opened(process.pid)
     try:
         # Looked at after the descriptor holds it: from here on the number cannot be given away unnoticed.
         yield descriptor if descriptor >= 0 and is_alive(process) else None

@@ -41,7 +41,7 @@ def status(
 
 def _phase(pod: Pod, init: Sequence[View], main: Sequence[View]) -> str:
     once = [view for container, view in zip(pod.spec.init_containers, init, strict=True) if not container.is_sidecar]
-    if any(_failed(view) for view in once) and pod.spec.restart_policy == "Never":
+    if any(_failed(view) for view in once) and not _begun(main) and pod.spec.restart_policy == "Never":
         return "Failed"
     if not _initialized(pod, init, main):
         return "Pending"
@@ -63,9 +63,13 @@ def _failed(view: View) -> bool:
     return isinstance(view.state, Terminated) and view.state.exit_code != 0
 
 
+def _begun(main: Sequence[View]) -> bool:
+    return any(view.container_id for view in main)
+
+
 def _initialized(pod: Pod, init: Sequence[View], main: Sequence[View]) -> bool:
     # Who has begun began after them; a sidecar that has gone since changes nothing about that.
-    return any(view.container_id for view in main) or all(
+    return _begun(main) or all(
         view.started if container.is_sidecar else view.succeeded
         for container, view in zip(pod.spec.init_containers, init, strict=True)
     )

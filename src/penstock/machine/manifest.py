@@ -35,6 +35,8 @@ class Wishes:
     workers: int = 2
     authorized_keys: Sequence[str] = ()
     """Who may log in as root at the login node."""
+    walls: str = ""
+    """Directory of the policies that workers read; empty where there is no such machine."""
     constrained: bool = False
     """Slurm holds jobs to their limits by cgroups; false where the machine's cannot be used by it."""
 
@@ -57,6 +59,7 @@ def default(wishes: Wishes) -> list[Json]:
             "accountingRef": {"name": NAME},
             "slurmctld": {"image": wishes.images["slurm"]},
             "reconfigure": {"image": wishes.images["slurm"]},
+            "sharedRoot": {"image": wishes.images["login"]},
             **({} if wishes.constrained else {"configFileRefs": [{"name": "slurm-cgroup"}]}),
         }),
         _object("RestApi", NAME, spec={**_REFERENCE, "slurmrestd": {"image": wishes.images["slurm"]}}),
@@ -66,6 +69,8 @@ def default(wishes: Wishes) -> list[Json]:
             "slurmd": {"image": wishes.images["worker"]},
             "template": {"spec": {"hostname": "compute-"}},
             "oversubscribeNode": True,  # all workers share the one machine
+            "pruneSlurmNodeRecords": "NodeNotFound",  # sinfo shows who is there
+            **({"walls": {"hostPath": {"path": wishes.walls}}} if wishes.walls else {}),
             "partition": {"enabled": True, "config": "Default=YES MaxTime=UNLIMITED State=UP"},
         }),
         _object("LoginSet", "slurm-login", spec={

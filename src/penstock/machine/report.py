@@ -134,7 +134,8 @@ def _pod(item: Whole) -> PodLine:
     statuses = [*(item.status.get("initContainerStatuses") or ()), *(item.status.get("containerStatuses") or ())]
     waiting = [one["state"]["waiting"] for one in statuses if (one.get("state") or {}).get("waiting")]
     conditions = {one.get("type"): one for one in item.status.get("conditions") or ()}
-    is_ready = conditions.get("Ready", {}).get("status") == "True"
+    # One that has done its work is as it should be.
+    is_ready = conditions.get("Ready", {}).get("status") == "True" or item.status.get("phase") == "Succeeded"
     scheduled = conditions.get("PodScheduled", {})
     told = [str(one.get("message") or one.get("reason")) for one in waiting]
     if scheduled.get("status") == "False":

@@ -1,5 +1,6 @@
 """The command tells what it can do, helps with mistakes, and never shows a traceback."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import sys
 import pytest
 
 from penstock import __version__
-from penstock.cli import COMMANDS
+from penstock.cli import COMMANDS, main
 
 from .terminal import Terminal
 
@@ -97,3 +98,11 @@ def test_a_reader_that_has_seen_enough_is_no_error(word: str, unbuffered: str) -
     )
     os.close(writer)
     assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_whoever_calls_us_keeps_its_own_garbage(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the command, in a process of its own, sets aside what is loaded."""
+    frozen = gc.get_freeze_count()
+    assert main(["crds"]) == 0
+    assert capsys.readouterr().out
+    assert gc.get_freeze_count() == frozen

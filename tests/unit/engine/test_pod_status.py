@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.api.objects import Json
@@ -166,6 +166,7 @@ _STATES = st.sampled_from([CREATING, LOOPS, RUNS, ended(0), ended(1)])
     st.sampled_from(["Always", "OnFailure", "Never"]),
     st.booleans(),
 )
+@example([RUNS], [ended(1)], "Never", False)
 def test_any_pod_has_one_phase_and_is_ready_only_while_it_runs(
     main: list[State], init: list[State], policy: str, sidecars: bool
 ) -> None:

@@ -1,7 +1,7 @@
 """Files between this machine and a container, as a tar archive through a command's input or output.
 
 What comes out of a container is not trusted: names that climb out of the destination, links that lead out of it and
-devices are refused by `tarfile`'s own filter.
+devices are refused (`unpacking`; `tarfile` has a filter for that only in Pythons newer than Debian 12's).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import IO
 from penstock.cli.objects.complaint import Complaint, Misuse
 from penstock.cli.objects.containers import Place
 from penstock.cli.objects.session import Session
+from penstock.cli.objects.unpacking import NotTaken, unpacked
+from penstock.cluster.groups import TaskGroup
 from penstock.cluster.streams import Session as Running
 
 _REMOTE = re.compile(r"(?:(?P<namespace>[a-z0-9][a-z0-9-]*)/)?(?P<pod>[a-z0-9][a-z0-9.-]*):(?P<path>.+)", re.DOTALL)
@@ -74,10 +76,9 @@ def _extract(archive: IO[bytes], name: str, destination: Path, called: str) -> N
         for member in tar:
             inner = PurePosixPath(member.name)
             rest = inner.parts if name == "." else inner.parts[1:]
-            renamed = member.replace(name=str(PurePosixPath(target.name, *rest)), deep=False)
             try:
-                tar.extract(renamed, target.parent, filter="data")
-            except tarfile.FilterError as problem:
+                unpacked(tar, member, target, rest)
+            except NotTaken as problem:
                 raise Complaint(f"the container sent something that is not taken: {problem}") from None
 
 
@@ -94,7 +95,7 @@ async def _run(
     )
     complaints = bytearray()
     try:
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             group.create_task(_collect(running, sink))
             group.create_task(_hear(running, complaints))
             if source is not None:

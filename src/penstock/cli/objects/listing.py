@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TextIO
@@ -16,6 +15,7 @@ from penstock.cli.objects.printing import Rows, Style, document, in_order
 from penstock.cli.objects.selecting import Found, Target, Where, everything, fetch, targets
 from penstock.cli.objects.session import Session
 from penstock.cluster import catalogue
+from penstock.cluster.groups import TaskGroup
 from penstock.cluster.port import EventType
 
 
@@ -112,7 +112,7 @@ class Listing:
 
     async def follow(self, out: TextIO) -> None:
         """Show what changes, until interrupted."""
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             for one, found in zip(self.targets, self.found, strict=True):
                 group.create_task(self._follow(one, found, out))
 

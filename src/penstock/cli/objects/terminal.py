@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import BinaryIO
 
+from penstock.cluster.groups import TaskGroup
 from penstock.cluster.streams import Session, Size
 
 _BLOCK = 32 * 1024
@@ -26,7 +27,7 @@ async def attached(running: Session, *, stdin: bool, tty: bool) -> int:
     with _raw_terminal(enabled=tty and stdin), _resizing(running, enabled=tty):
         if stdin:
             _pump_input(running, asyncio.get_running_loop())
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             group.create_task(_pump(running.stdout, sys.stdout.buffer))
             group.create_task(_pump(running.stderr, sys.stderr.buffer))
             code = group.create_task(running.wait())

@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.cluster.errors import Conflict, NotFound
 from penstock.cluster.events import Recorder
+from penstock.cluster.groups import TaskGroup
 from penstock.cluster.informer import Listener
 from penstock.cluster.port import Cluster
 from penstock.cluster.queue import WorkQueue
@@ -72,7 +73,7 @@ class Workloads:
         await node.register(
             self._cluster, self.machine, address=self._address, storage=self._root, now=self._now()
         )  # fmt: skip
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             tasks = [group.create_task(informer.run()) for informer in self.caches.all]
             tasks.append(group.create_task(self.events.run()))
             for informer in self.caches.all:

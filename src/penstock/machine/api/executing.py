@@ -9,6 +9,7 @@ from contextlib import suppress
 from aiohttp import WSMsgType, web
 
 from penstock.cluster.errors import ClusterError, Refused
+from penstock.cluster.groups import TaskGroup
 from penstock.cluster.kube import channels
 from penstock.cluster.store import Store
 from penstock.cluster.streams import Session
@@ -88,7 +89,7 @@ async def _carry(socket: web.WebSocketResponse, session: Session) -> None:
 
 async def _run(socket: web.WebSocketResponse, session: Session) -> None:
     try:
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             group.create_task(_pass_on(socket, channels.STDOUT, session.stdout))
             group.create_task(_pass_on(socket, channels.STDERR, session.stderr))
         told = channels.outcome(await session.wait())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -16,6 +15,7 @@ from penstock.cli.objects.containers import Place
 from penstock.cli.objects.selecting import Where, everything
 from penstock.cli.objects.session import Session
 from penstock.cluster.errors import ClusterError
+from penstock.cluster.groups import TaskGroup
 from penstock.cluster.streams import LogOptions
 
 
@@ -28,7 +28,7 @@ async def perform(arguments: argparse.Namespace, session: Session) -> int:
         return 1 if any(failures) else 0
     if len(places) > arguments.max_log_requests:
         raise Misuse(f"that would follow {len(places)} logs at once; allow it with --max-log-requests={len(places)}")
-    async with asyncio.TaskGroup() as group:
+    async with TaskGroup() as group:
         tasks = [group.create_task(_safely(session, one, options, arguments)) for one in places]
     return 1 if any(task.result() for task in tasks) else 0
 
