@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from .walled import Walled, walled_node
 
 LIBRARIES = ("libasan.so.8", "libubsan.so.1")
 PLACE = "/usr/lib/sanitizers"
+STEPD = "/usr/sbin/slurmstepd"
 # Slurm leaks by itself; what is not given back by a process that ends is no fault of ours either.
 VARIABLES = {"LD_PRELOAD": ":".join(f"{PLACE}/{name}" for name in LIBRARIES), "ASAN_OPTIONS": "detect_leaks=0"}
 COMPILE = """
@@ -35,11 +37,12 @@ def sanitized_node(suite: str) -> Iterator[Walled]:
         ended = spank.in_a_room(str(compiler), place, ["/bin/sh", "-ec", COMPILE, "sh", *flags])
         assert ended.returncode == 0, ended.stdout
         made = place / "upper/out/penstock.so"
-        with walled_node(rootfs(suite), made, suite, adapt=lambda wanted: with_libraries(wanted, compiler)) as node:
+        adapt = partial(with_libraries, root=rootfs(suite), compiler=compiler)
+        with walled_node(rootfs(suite), made, suite, adapt=adapt) as node:
             yield node
 
 
-def with_libraries(wanted: dict[str, Any], compiler: Path) -> dict[str, Any]:
+def with_libraries(wanted: dict[str, Any], root: Path, compiler: Path) -> dict[str, Any]:
     """Lay the libraries out, and have slurmd load them."""
     [found] = [path.parent for path in compiler.glob(f"usr/lib/*/{LIBRARIES[0]}")]
     files = {
@@ -51,4 +54,15 @@ def with_libraries(wanted: dict[str, Any], compiler: Path) -> dict[str, Any]:
         for name in LIBRARIES
     }
     daemons = [one | {"env": VARIABLES} if one["name"] == "w1" else one for one in wanted["daemons"]]
-    return {**wanted, "files": wanted["files"] | files, "daemons": daemons}
+    return {**wanted, "files": wanted["files"] | files | wrapped(root), "daemons": daemons}
+
+
+def wrapped(root: Path) -> dict[str, Any]:
+    """A slurmstepd that loads them also when slurmd starts it without any variables, as for epilogs."""
+    variables = " ".join(f"{name}={value}" for name, value in VARIABLES.items())
+    script = f'#!/bin/sh\nexec env {variables} {STEPD}.real "$@"\n'
+    texts = {STEPD: script.encode(), f"{STEPD}.real": (root / STEPD[1:]).read_bytes()}
+    return {
+        path: {"content": base64.b64encode(text).decode(), "mode": 0o755, "owner": "root"}
+        for path, text in texts.items()
+    }

@@ -5,18 +5,18 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-PROGRAMS = ("bash", "cat", "touch")
+PROGRAMS = ("bash", "cat", "ln", "touch", "true")
 LIBRARIES = ("libc.so.6", "libtinfo.so.6")
 
 
-def squash(rootfs: Path, tools: Path, target: Path) -> None:
-    """Make the file out of some files of a root file system."""
+def squash(rootfs: Path, tools: Path, target: Path, *options: str) -> None:
+    """Make the file out of some files of a root file system; `options` are mksquashfs' own."""
     with tempfile.TemporaryDirectory(prefix="penstock-image-") as name:
         tree = Path(name)
         tree.chmod(0o755)
         fill(rootfs, tree)
-        command = [*loader(tools), str(tools / "usr/bin/mksquashfs"), name, str(target), "-all-root", "-quiet"]
-        subprocess.run(command, check=True, capture_output=True)
+        words = [str(tools / "usr/bin/mksquashfs"), name, str(target), "-all-root", "-quiet", *options]
+        subprocess.run([*loader(tools), *words], check=True, capture_output=True)
     target.chmod(0o644)
 
 

@@ -14,8 +14,8 @@ BROKEN = {
     "missing root": (USER, f"{MAN}root /no/such/root\n", "/no/such/root of the node: No such file or directory", 31),
     "root behind a link": (USER, f"{MAN}root /linked\n", "/linked of the node: Too many levels of symbolic links", 31),
     "missing mount": (USER, f"{MAN}root {SHARED}\nmount /no /mnt rw\n", "/no of the node: No such file", 31),
-    "missing image": (TENANT, tenant(TENANT).replace("/images/base", "/images/no"), "/images/no of the node", 31),
-    "written image": (TENANT, tenant(TENANT).replace("/images/base", "/images/open"), "open can be written", 30),
+    "missing image": (TENANT, tenant(TENANT).replace("/images/base", "/images/no"), "image /images/no: No such", 30),
+    "written image": (TENANT, tenant(TENANT).replace("/images/base", "/images/open"), "others than root may write", 30),
     "no device": (TENANT, tenant(TENANT, "device /dev/plain"), "/dev/plain is not a device", 43),
     "missing output": (TENANT, tenant(TENANT).replace("/out", "/no"), "/srv/100001/no of the node", 31),
 }

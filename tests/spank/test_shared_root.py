@@ -89,7 +89,7 @@ def test_a_policy_can_show_more_of_the_node_and_fewer_devices(node: Walled) -> N
         ended = node.run("srun", "sh", "-c", script, uid=USER)
     finally:
         node.policy(f"uid-{USER}", POLICIES[f"uid-{USER}"])
-    devices = "fd full loop-control null ptmx pts random stderr stdin stdout tty urandom zero"
+    devices = "fd full loop-control null ptmx pts random shm stderr stdin stdout tty urandom zero"
     assert " ".join(ended.stdout.split()) == f"/mnt/models: shown /scratch: kept {devices}"
     assert ended.stderr.count("Read-only file system") == 1
 
@@ -98,6 +98,34 @@ def test_the_current_directory_is_kept(node: Walled) -> None:
     """A task begins where it was submitted, if the shared root has such a place."""
     node.say("install", "-d", "-m", "0755", f"{SHARED}/work", "/work")
     assert node.say("srun", "-D", "/work", "pwd", uid=USER) == "/work\n"
+
+
+def test_output_lands_in_a_home_that_only_the_shared_root_has(node: Walled) -> None:
+    """Slurmstepd opens it before there is any task; and nobody is told that their directory is not there (TR-5)."""
+    node.say("install", "-d", "-o", str(USER), f"{SHARED}/home/writer", f"{SHARED}/project/writer")
+    script = f"cd /home/writer && printf '#!/bin/sh\\npwd; echo complaint >&2' >job && chown {USER} job"
+    node.say("unshare", "--root", SHARED, "sh", "-c", script)
+    for where in ("/home/writer", "/project/writer"):
+        words = ["--chdir", where, "--output", "told-%j", "--error", f"{where}/complained", "--wait"]
+        ended = node.run("sbatch", *words, f"{SHARED}/home/writer/job", uid=USER)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert node.say("sh", "-c", f"cat {SHARED}{where}/told-*") == f"{where}\n"
+        assert node.read(f"{SHARED}{where}/complained") == "complaint\n"
+    told = node.run("srun", "--chdir", "/home/writer", "--output", "/home/writer/task-%t", "pwd", uid=USER)
+    assert (told.stdout, told.stderr) == ("", "")
+    assert node.run("test", "-e", "/project/writer").returncode == 1, "the node itself has seen nothing of it"
+
+
+def test_what_the_policy_keeps_of_the_node_stays_the_nodes(node: Walled) -> None:
+    """Also for slurmstepd, and though the shared root has such a directory, and the node nothing in it."""
+    node.say("sh", "-c", f"mkdir -p /local {SHARED}/local; touch {SHARED}/local/of-the-root; chmod 777 /local")
+    node.policy(f"uid-{USER}", POLICIES[f"uid-{USER}"] + "keep /local\n")
+    try:
+        ended, _ = node.batch(USER, "ls /local; touch /local/of-the-task", "--error=/local/of-slurmstepd")
+    finally:
+        node.policy(f"uid-{USER}", POLICIES[f"uid-{USER}"])
+    assert ended == "COMPLETED 0:0"
+    assert node.say("ls", "/local").split() == ["of-slurmstepd", "of-the-task"]
 
 
 def test_a_container_is_made_of_a_directory(node: Walled) -> None:
@@ -142,6 +170,20 @@ def test_a_containers_image_is_opened_as_the_user(node: Walled) -> None:
     assert "--container-mounts: /secret/data: Permission denied (W031)" in mount.stderr
 
 
+def test_a_place_for_a_mount_is_made_as_the_user(node: Walled) -> None:
+    """Root attaches it; but where a user may not write, nothing new appears for them (T8)."""
+    node.say("sh", "-c", f"mkdir -p {SHARED}/srv/common /tmp/place; chmod 755 {SHARED}/srv/common")
+    for kind in ("/tmp/place", "/etc/passwd"):
+        mounts = f"--container-mounts=/srv/common:/mnt/common,{kind}:/mnt/common/new"
+        ended = node.run("srun", "--container-image=/", mounts, "true", uid=USER)
+        assert "a place at /mnt/common/new of the new root: Permission denied (W041)" in ended.stderr
+    assert node.run("ls", f"{SHARED}/srv/common").stdout == ""
+    node.say("install", "-d", "-o", str(USER), f"{SHARED}/srv/own")
+    mounts = "--container-mounts=/srv/own:/mnt/own,/tmp/place:/mnt/own/new"
+    node.say("srun", "--container-image=/", mounts, "true", uid=USER)
+    assert node.say("stat", "-c", "%u %F", f"{SHARED}/srv/own/new") == f"{USER} directory\n"
+
+
 def test_nothing_in_a_container_raises_anybody(node: Walled) -> None:
     """Users bring the files around setuid programs, so these are programs like any other there (T20)."""
     script = "grep NoNewPrivs /proc/self/status; grep -v -e nosuid /proc/self/mounts"
@@ -156,11 +198,3 @@ def test_an_option_without_an_image_is_refused(node: Walled, option: str) -> Non
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "container options without --container-image (W020)" in ended.stderr
     assert node.say("env", "PYXIS_CONTAINER_WORKDIR=/usr", "srun", "echo", "ran", uid=USER) == "ran\n"
-
-
-@pytest.mark.parametrize("option", ["--container-name=x", "--container-save=/tmp/x", "--container-remap-root"])
-def test_what_is_not_to_be_had_is_refused(node: Walled, option: str) -> None:
-    """An option that would be ignored is refused instead."""
-    ended = node.run("srun", "--container-image=/", option, "true", uid=USER)
-    assert ended.returncode == 1
-    assert "(W020)" in ended.stderr

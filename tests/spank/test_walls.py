@@ -8,7 +8,7 @@ import pytest
 
 from tests.real_slurm.crashing import until
 
-from .walled import DIGEST, OTHER, TENANT, Walled, tenant
+from .walled import ADMIN, DIGEST, OTHER, TENANT, UNWRITTEN, Walled, tenant
 
 
 def walled(node: Walled, script: str, *options: str) -> str:
@@ -178,6 +178,17 @@ def test_output_outside_of_the_tenants_directory_is_refused(node: Walled, case: 
     assert node.run("ls", mark).returncode != 0
 
 
+@pytest.mark.parametrize("pattern", ["%t", "%N"], ids=["of-a-task", "of-a-node"])
+def test_labelled_output_elsewhere_is_refused(node: Walled, pattern: str) -> None:
+    """It is slurmstepd that writes it, and tasks have pipes only; in its place it is as without walls (T17)."""
+    node.run("srun", "-l", "-o", f"/tmp/labelled-{pattern}", "touch", "/data/ran-labelled", uid=TENANT)
+    assert node.run("ls", f"/srv/{TENANT}/data/ran-labelled").returncode != 0
+    assert node.say("srun", "-l", "echo", "x", uid=TENANT) == "0: x\n"
+    node.say("srun", "-l", "-o", f"/srv/{TENANT}/out/labelled-{pattern}", "echo", "labelled", uid=TENANT)
+    assert node.say("sh", "-c", f"cat /srv/{TENANT}/out/labelled-*") == "0: labelled\n"
+    node.say("sh", "-c", f"rm /srv/{TENANT}/out/labelled-*")
+
+
 def test_input_from_the_node_is_refused(node: Walled) -> None:
     """A file that anybody may read on the node is not for tenants to read (T17)."""
     before = len(node.log())
@@ -190,6 +201,31 @@ def test_limits_are_the_policys(node: Walled) -> None:
     node.policy(f"uid-{TENANT}", tenant(TENANT, "limit nofile 64", "limit nproc 3000", "tmp 1M", "shm 2M"))
     assert walled(node, "ulimit -Hn; ulimit -Sn; ulimit -Hu").split() == ["64", "64", "3000"]
     assert walled(node, "df --output=size /tmp /dev/shm | tail -n +2").split() == ["1024", "2048"]
+
+
+def test_memory_holds_as_many_files_as_pages(node: Walled) -> None:
+    """Empty files cost the kernel's memory, too (T27)."""
+    node.policy(f"uid-{TENANT}", tenant(TENANT, "tmp 1M", "shm 2M"))
+    assert walled(node, "df --output=itotal /tmp /dev/shm | tail -n +2").split() == ["512", "768"]
+
+
+def test_nothing_of_a_tenants_runs_after_its_tasks(node: Walled) -> None:
+    """It would run on the node: of tasks that ran, that were refused, and of who has no policy (T1)."""
+    program = f"/srv/{TENANT}/data/epilog"
+    node.write(program, "#!/bin/sh\ntouch /tmp/epilog-of-$(id -u)\n", mode="0755")
+    node.say("chmod", "0711", f"/srv/{TENANT}/data")
+    for uid, option in ((TENANT, "-n2"), (TENANT, "--container-mounts=/srv:/mnt"), (UNWRITTEN, "-n1")):
+        node.run("srun", f"--task-epilog={program}", option, "true", uid=uid)
+    node.say("srun", f"--task-epilog={program}", "true", uid=ADMIN)
+    assert node.say("sh", "-c", "echo /tmp/epilog-of-*").split() == [f"/tmp/epilog-of-{ADMIN}"]
+
+
+def test_a_pipe_as_output_holds_nobody(node: Walled) -> None:
+    """The job fails as one whose output cannot be opened, and the node goes on (T17)."""
+    walled(node, "mkfifo /data/pipe")
+    assert node.batch(TENANT, "true", "-o", f"/srv/{TENANT}/data/pipe")[0] == "FAILED 0:53"
+    assert "Interrupted system call" in node.log()
+    assert node.say("sinfo", "-h", "-o", "%T") == "idle\n"
 
 
 def test_a_granted_device_comes_with_what_its_driver_needs(node: Walled) -> None:

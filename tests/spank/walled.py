@@ -23,6 +23,8 @@ STRANGER, UNWRITTEN = 5000, 100009
 LOG = "/var/log/slurmd.log"
 LOGGING = f"SlurmdLogFile={LOG}\n"  # slurmstepd has nowhere else to say what is not for the user
 ENTER = ("--mount", "--net", "--uts", "--ipc", "--pid")
+RETRIED = re.compile(r"(?m)^srun: (?:Step created for|Job \d+ step creation).*\n")
+"""What srun says when the step before its own takes a moment to go."""
 SHARED = "/jail"
 IMAGE = "/images/base"
 DIGEST = "sha256:" + "a" * 64
@@ -51,16 +53,23 @@ class Walled:
 
     def run(self, *command: str, uid: int = 0, given: str = "") -> "subprocess.CompletedProcess[str]":
         """Run a command on the node, outside of any job."""
-        words = [*self._entering(uid), *command]
+        words = self.entering(uid, *command)
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "SECRET_KEY": "not for everybody"}
         return subprocess.run(
             words, input=given, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
 
+    @contextmanager
+    def begin(self, *command: str, uid: int = 0) -> Iterator["subprocess.Popen[str]"]:
+        """Run a command while something else happens; it ends with its input."""
+        words = self.entering(uid, *command)
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+            yield running
+
     def typed(self, uid: int, text: str, *command: str) -> tuple[int, str]:
         """Run a command on a terminal, type into it, and tell its exit code and all that the terminal shows."""
         ours, theirs = pty.openpty()
-        words = [*self._entering(uid), *command]
+        words = self.entering(uid, *command)
         with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True) as running:
             os.close(theirs)
             os.write(ours, text.encode())
@@ -68,10 +77,11 @@ class Walled:
         os.close(ours)
         return running.returncode, shown.decode()
 
-    def _entering(self, uid: int) -> list[str]:
+    def entering(self, uid: int, *command: str) -> list[str]:
+        """Begin a command of somebody's on the node, for whoever runs it beside other things."""
         root = str(self.mini.place / "workplace/root")
         somebody = ["chroot", f"--userspec={uid}:{uid}", "--groups=", root]
-        return ["nsenter", "--target", str(self.machine), *ENTER, *somebody, "env", "-C", "/tmp"]
+        return ["nsenter", "--target", str(self.machine), *ENTER, *somebody, "env", "-C", "/tmp", *command]
 
     def outside(self, *command: str) -> None:
         """Run a command of the test's own machine where the node's mounts are."""
@@ -117,7 +127,7 @@ class Walled:
     def batch(self, uid: int, script: str, *options: str) -> tuple[str, str]:
         """Run a batch script to its end: how it ended, and what it wrote."""
         job, path = self.submit(uid, script, *options)
-        return self.ending(job), self.read(path)
+        return self.ending(job), RETRIED.sub("", self.read(path))
 
     def processes(self) -> list[str]:
         """Name all that runs on the node, but for what is dead: pid 1 of the test's machine buries nobody."""
@@ -139,6 +149,15 @@ class Walled:
         """Change a policy; it counts from the next step on."""
         self.write(f"{WALLS}/{name}", text)
 
+    def state(self) -> str:
+        """Say what Slurm says of the node, in sinfo's words."""
+        return self.run("sinfo", "-h", "-o", "%T").stdout.strip()
+
+    def reason(self) -> str:
+        """Say why Slurm does not use the node."""
+        said = re.findall(r"^   Reason=(.*) \[\S+\]$", self.say("scontrol", "show", "node", "w1"), re.MULTILINE)
+        return said[0] if said else ""
+
     def log(self) -> str:
         """What slurmd and its slurmstepd have said."""
         return self.read(LOG)
@@ -153,13 +172,21 @@ def _read(terminal: int) -> bytes:
 
 @contextmanager
 def walled_node(
-    root: Path, plugin: Path, suite: str, *, adapt: Callable[[dict[str, Any]], dict[str, Any]] = lambda wanted: wanted
+    root: Path,
+    plugin: Path,
+    suite: str,
+    *,
+    adapt: Callable[[dict[str, Any]], dict[str, Any]] = lambda wanted: wanted,
+    state: str = "idle",
 ) -> Iterator[Walled]:
-    """Run a node with the plugin until the end of the block; `adapt` may change what is on it."""
+    """Run a node with the plugin until the end of the block; `adapt` may change what is on it.
+
+    It is awaited in the state that Slurm shall have it in.
+    """
     with mini_cluster(root, nodes=1, adapt=lambda wanted: adapt(furnished(wanted, root, plugin))) as mini:
         node = Walled(mini, child(mini.unshare), suite)
         arrange(node, root)
-        until(lambda: node.run("sinfo", "-h", "-o", "%T").stdout == "idle\n", "an idle node")
+        until(lambda: node.state() == state, f"a node that is {state}")
         yield node
 
 
@@ -194,6 +221,7 @@ def arrange(node: Walled, root: Path) -> None:
     layers = f"lowerdir={root},upperdir={inside}/jail,workdir={inside}/jail-work"
     script = f"mkdir {inside}/jail {inside}/jail-work && mount -t overlay jail -o {layers} {inside}/root{SHARED}"
     node.outside("sh", "-c", script)
+    node.say("mkdir", "-m", "1777", "/dev/shm")
     node.say("mkdir", "/dev/pts")
     node.outside("mount", "-t", "devpts", "-o", "ptmxmode=0666,mode=0620,gid=5", "pts", f"{inside}/root/dev/pts")
     node.say("ln", "-s", "pts/ptmx", "/dev/ptmx")
