@@ -36,6 +36,7 @@ STEPS = {
     "cluster": (*PYTEST, "tests/cluster", "tests/kube_client", "tests/simulation", "--durations=3"),
     "slurm": (*PYTEST, "tests/real_slurm", "tests/played", "--durations=3"),
     "spank": (*PYTEST, "tests/spank", "--durations=3"),
+    "attacks": (*PYTEST, "tests/attacks", "--durations=3"),
     "images": (*PYTEST, "tests/images", "--durations=3"),
     "machine": (
         *PYTEST,
@@ -52,15 +53,19 @@ STEPS = {
     "sim": (*PYTEST, "-s", "tests/sim", "--durations=5"),
 }
 EXTRA_STEPS = {
+    "transparency": (*PYTEST, "tests/transparency", "--durations=3"),
     "site": (*PYTEST, "tests/machine", "--durations=5"),
 }
 """Steps for those who ask for them, until they have been green often enough to stand in everybody's way."""
 LANES = (
-    ("slurm", "spank", "images", "machine", "chaos", "together"),
-    ("package", "cluster", "kube", "api", "sim"),
+    ("slurm", "spank", "machine", "chaos", "together"),
+    ("package", "images", "cluster", "kube", "api", "attacks"),
 )
-"""What runs beside each other when all is run: the first waits most of its time, for Slurm; the second thinks."""
-SPLIT = {"slurm", "spank", "site"}
+"""What runs beside each other when all is run, in this order. The first has all that runs pods on this machine: some of
+that kills daemons, and all of it looks for what is left of them."""
+LAST = ("sim",)
+"""What keeps all processors busy by itself, and has them when the lanes are through."""
+SPLIT = {"slurm", "spank", "transparency", "site"}
 """Steps that are run for each release of Slurm beside the other: they wait most of their time."""
 Builds = dict[str, "subprocess.Popen[str]"]
 _AWAITING = threading.Lock()
@@ -80,12 +85,14 @@ class Result:
 
 def check(names: Sequence[str]) -> None:
     """Run the steps, print the table, and raise when one has failed."""
-    lanes = [[name for name in names if name in lane] for lane in LANES]
-    alone = [name for name in names if name not in {*LANES[0], *LANES[1]}]
+    lanes = [[name for name in lane if name in names] for lane in LANES]
+    first = [name for name in names if name not in {*LANES[0], *LANES[1], *LAST}]
     with builds_for(names) as builds:
-        results = one_by_one(alone if all(lanes) else names, builds)
+        results = one_by_one(first if all(lanes) else names, builds)
         if all(lanes) and not failed(results):
             results += side_by_side(lanes, builds)
+        if all(lanes) and not failed(results):
+            results += one_by_one([name for name in names if name in LAST], builds)
     print_table(results)
     if names_failed := failed(results):
         raise ToolError(f"{', '.join(names_failed)} failed; what it said is above. Once mended: make test")

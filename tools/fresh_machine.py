@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import prepare
 from rootfs import cache_directory
 from steps import ROOT, ToolError, exit_code, run, step
 
@@ -72,6 +73,7 @@ def base_system() -> Path:
     """The root file system of a machine on which nobody has done anything yet."""
     place = cache_directory() / "fresh" / f"{SUITE}.tar"
     if not place.exists():
+        prepare.apt(["mmdebstrap"])
         place.parent.mkdir(parents=True, exist_ok=True)
         draft = place.with_name("draft.tar")
         with step(f"Debian {SUITE}, base system and make"):

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,6 +96,27 @@ def plugin(suite: str) -> Path:
                 made = compile_in(Path(workshop), compiler, sources(SPANK), "penstock.so")
                 shutil.copyfile(made, place.path / "penstock.so")
     return place.final / "penstock.so"
+
+
+def selftest(suite: str, adapt: Callable[[str, str], str] = lambda _, text: text) -> Path:
+    """Compile penstock-walls for a suite, as `penstock images build` does; `adapt` may change what a file says."""
+    from penstock.images.plugin import PROGRAM_FLAGS, compile_in  # noqa: PLC0415 - see rootfs.py
+    from penstock.images.recipe import sources  # noqa: PLC0415
+
+    compiler = rootfs(suite, "toolchain")
+    texts = {path: adapt(path.name, path.read_text()) for path in sources(SPANK, "selftest")}
+    with once(f"selftest-{suite}", compiler, *PROGRAM_FLAGS, *texts.values()) as place:
+        if place.building:
+            with tempfile.TemporaryDirectory(prefix=".workshop-", dir=place.path.parent) as workshop:
+                with tempfile.TemporaryDirectory(prefix=".sources-", dir=place.path.parent) as bench:
+                    found = [Path(bench) / path.relative_to(SPANK) for path in texts]
+                    for path, text in zip(found, texts.values(), strict=True):
+                        path.parent.mkdir(exist_ok=True)
+                        path.write_text(text)
+                    made = compile_in(Path(workshop), compiler, found, "penstock-walls", main="selftest")
+                shutil.copyfile(made, place.path / "penstock-walls")
+                (place.path / "penstock-walls").chmod(0o755)
+    return place.final / "penstock-walls"
 
 
 def programs(kind: str, suite: str) -> Made:

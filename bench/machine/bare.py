@@ -30,6 +30,8 @@ TOGETHER = ("slurmd", "slurmrestd", "sackd")
 NAMESPACES = ("--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc")
 NAMED = ("unshare", "--uts", "sh", "-c", 'hostname "$1"; shift; exec "$@"', "sh")
 """slurmctld and slurmdbd run only on the host that their configuration names."""
+_KEPT = {"etc/slurm": "etc", "etc/penstock/walls": "walls"}
+"""What is copied from its container, and as what: configuration, and policies, without which a node is drained."""
 _DATA = {"mariadb": "var/lib/mysql", "slurmctld": "var/spool/slurmctld"}
 """What each finds again at its next start."""
 
@@ -60,8 +62,9 @@ def _daemon(role: str, name: str, container: Found, place: Path) -> dict[str, An
     first = container.pid
     root, pid = Path(f"/proc/{first}/root"), _below(first)
     kept = place / name
-    if not (kept / "etc").exists() and (root / "etc/slurm").is_dir():
-        _copied(root / "etc/slurm", kept / "etc")
+    for where, copy in _KEPT.items():
+        if not (kept / copy).exists() and (root / where).is_dir():
+            _copied(root / where, kept / copy)
     words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
     # Not those of the process: Slurm's daemons leave notes for themselves there when they start anew.
     variables = json.loads((container.place / "config.json").read_bytes())["process"]["env"]
@@ -186,7 +189,7 @@ def _root(daemon: dict[str, Any], place: Path, names: Sequence[str]) -> Path:
     _command("mount", "--rbind", "/dev", str(root / "dev"))
     (root / "etc/hosts").write_text(f"127.0.0.1 localhost\n{ADDRESS} {' '.join(names)}\n")
     (root / "etc/resolv.conf").write_text("nameserver 127.0.0.1\n")
-    binds = {"etc/slurm": base / "etc", daemon["data"]: base / "data"}
+    binds = {where: base / copy for where, copy in {**_KEPT, daemon["data"]: "data"}.items()}
     for where, source in binds.items():
         if where and source.is_dir():
             (root / where).mkdir(parents=True, exist_ok=True)

@@ -33,6 +33,7 @@ class Leaving:
 def measure(it: Subject, *, turns: int) -> Leaving:
     """Scale from two workers to one, again and again: the second one is idle, or its job ends at some time."""
     found = Leaving()
+    it.penstock("scale", NODESET, "--replicas=2")  # whoever measured before may have left more
     for _ in range(turns):
         it.until_idle(2)
         found.drained.append(asyncio.run(_under_a_job(it)))
@@ -54,7 +55,7 @@ async def _idle(it: Subject) -> float:
 async def _under_a_job(it: Subject) -> float:
     """Both workers are busy, so that the second one leaves; its job ends when a file is there."""
     async with KubeCluster(local(it.layout.socket)) as cluster:
-        end = f"/run/end-{time.time_ns()}"
+        end = f"/tmp/end-{time.time_ns()}"  # noqa: S108 - the node's, which tasks see in the shared root, too
         wrap = f"--wrap=until test -e {end}; do sleep 0.02; done"
         for node in ("compute-0", "compute-1"):
             await _slurm(cluster, "sbatch", f"--nodelist={node}", "--output=/dev/null", wrap)
@@ -86,7 +87,7 @@ async def _scale(cluster: KubeCluster, replicas: int) -> None:
 
 async def _until(cluster: KubeCluster, word: str, *words: str) -> None:
     """Ask Slurm until it says something: it tells nobody by itself."""
-    while word not in await _slurm(cluster, *words):  # noqa: ASYNC110
+    while word not in await _slurm(cluster, *words):  # noqa: ASYNC110 - Slurm tells nobody
         await asyncio.sleep(0.1)
 
 
