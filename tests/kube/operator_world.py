@@ -28,6 +28,8 @@ _GROUPS = {
     "leases": "apis/coordination.k8s.io/v1",
     "events": "apis/events.k8s.io/v1",
 }
+_OURS = "fieldSelector=metadata.name!=kube-root-ca.crt"
+"""Kubernetes itself puts that into every new namespace, sooner or later."""
 OWNED = ("pods", "services", "configmaps", "secrets", "statefulsets", "deployments", "poddisruptionbudgets")
 
 
@@ -94,7 +96,7 @@ class World:
         return f"/{_GROUPS[resource]}/namespaces/{self.namespace}/{resource}"
 
     def _list(self, resource: str) -> Json:
-        status, listed = self.plane.request("GET", self._path(resource))
+        status, listed = self.plane.request("GET", f"{self._path(resource)}?{_OURS}")
         assert status == 200, listed
         return dict(listed)
 
@@ -102,7 +104,7 @@ class World:
         context = ssl.create_default_context(cafile=self.plane.ca)
         context.load_cert_chain(self.plane.cert, self.plane.key)
         address = self.plane.server.removeprefix("https://")
-        query = f"watch=1&resourceVersion={since}&timeoutSeconds={seconds}"
+        query = f"{_OURS}&watch=1&resourceVersion={since}&timeoutSeconds={seconds}"
         with closing(http.client.HTTPSConnection(address, context=context, timeout=seconds + 10)) as connection:
             connection.request("GET", f"{self._path(resource)}?{query}")
             for line in connection.getresponse():

@@ -58,7 +58,6 @@ WHOLE: dict[tuple[str, str], list[tuple[str, str]]] = {
 }
 """Every object of Slinky's table of names that a cluster without claims has, and ours; and whom it goes with."""
 PEOPLES = {
-    ("configmaps", "kube-root-ca.crt"),
     ("configmaps", "slurm-files"),
     *(("secrets", name) for name in ("slurm-auth-slurm", "slurm-auth-jwt", "mariadb-password", "slurm-sssd-conf")),
 }

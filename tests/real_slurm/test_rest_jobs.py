@@ -183,6 +183,23 @@ def test_a_node_with_a_suspended_job_says_that_it_is_idle_and_the_job_is_found(m
     assert ask(mini, suspended) == (True, True, "Job can not be altered now, try again later")
 
 
+def test_a_suspended_job_can_be_cancelled_by_its_node(mini: MiniCluster) -> None:
+    """Other signals do not reach it; who wants to be rid of it need not resume it first."""
+
+    async def cancelled(shop: Shop) -> str:
+        number = await shop.listener("w1")
+        shop.slurm("scontrol", "suspend", str(number))
+        await shop.until(lambda: "SUSPENDED" in shop.states()[str(number)])
+        await shop.rest.update_nodes(["w1"], state=["DRAIN"], reason="a test")
+        await shop.rest.signal_jobs(["w1"], "TERM")
+        await shop.rest.comment_job(number, "penstock: look out")
+        [reached] = await shop.rest.signal_jobs(["w1"], KILL)
+        await shop.until(lambda: shop.states().get(str(number), "CANCELLED").startswith("CANCELLED"))
+        return reached.trouble
+
+    assert ask(mini, cancelled) == ""
+
+
 def test_people_find_the_comment_with_slurms_own_commands(mini: MiniCluster) -> None:
     async def commented(shop: Shop) -> tuple[bool, str, str]:
         number = await shop.submit(SLEEPS, comment="mine", required_nodes=["w1"])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 
@@ -56,6 +57,26 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """How long leaving workers wait for their jobs, and whose drains that goes for."""
+
+    policy: Drain
+    anyones: bool = False
+    """Drains of people, too: who deletes a NodeSet with its jobs means all of them."""
+    suspended: AbstractSet[str] = frozenset()
+    """Nodes that seem idle and whose jobs are suspended."""
+
+    def has_jobs(self, node: NodeReport) -> bool:
+        """Whether a node certainly has jobs, and drains because of somebody who may end them."""
+        busy = node.condition.base in _WITH_JOBS or node.name in self.suspended
+        return busy and node.condition.drain and self.concerns(node)
+
+    def concerns(self, node: NodeReport) -> bool:
+        """Whether a drain is one that these terms are about: by our own mark, unless anybody's is."""
+        return self.anyones or (is_our_drain(node) and node.extra.startswith(MARK))
+
+
+@dataclass(frozen=True, slots=True)
 class Bound:
     """What to do now, and in how many seconds to decide again; None: not before something changes."""
 
@@ -71,14 +92,15 @@ class _Notes:
     ended: bool = False
 
 
-def bounded(policy: Drain, leaving: Iterable[NodeReport], now: int | None) -> Bound:
+def bounded(terms: Terms, leaving: Iterable[NodeReport], now: int | None) -> Bound:
     """Decide about the nodes of leaving workers; `now` is Slurm's time, None when Slurm has not told it."""
+    policy = terms.policy
     if now is None or policy.timeout is None or policy.on_timeout not in _AT_THE_END:
         return Bound()
     groups: dict[tuple[Act, int, str], list[str]] = {}
     waits: list[int] = []
     for node in leaving:
-        due = _due(policy, policy.timeout.seconds, node)
+        due = _due(terms, policy.timeout.seconds, node)
         if due is None:
             continue
         act, moment = due
@@ -91,15 +113,15 @@ def bounded(policy: Drain, leaving: Iterable[NodeReport], now: int | None) -> Bo
     return Bound(orders, float(min(waits)) if waits else None)
 
 
-def has_jobs_of_ours(node: NodeReport) -> bool:
-    """Whether a node drains because of us alone, by our own mark, and certainly has jobs."""
-    return is_our_drain(node) and node.extra.startswith(MARK) and node.condition.base in _WITH_JOBS
-
-
-def prospect(policy: Drain, node: NodeReport) -> str:
+def prospect(terms: Terms, node: NodeReport) -> str:
     """What becomes of the jobs of a draining node, for people; it changes only when something is done."""
+    policy, there = terms.policy, "jobs still run on it"
+    if node.name in terms.suspended:
+        there = "jobs are suspended on it; resume them (scontrol resume) or cancel them (scancel)"
     if policy.timeout is None or policy.on_timeout not in _AT_THE_END:
-        return "jobs still run on it"
+        return there
+    if not terms.concerns(node):
+        return f"{there}, and are waited for: somebody else drained its node"
     requeue = policy.on_timeout is DrainTimeoutAction.REQUEUE
     notes = _noted(node)
     if notes.ended:
@@ -107,17 +129,17 @@ def prospect(policy: Drain, node: NodeReport) -> str:
         return f"Slurm was told to {policy.on_timeout.value.lower()} the jobs that run on it; {rest}"
     fate = "requeued" if requeue else "cancelled"
     warned = "; they have been warned" if notes.warned_at is not None else ""
-    return f"jobs still run on it, which are {fate} when it has drained for {policy.timeout.text}{warned}"
+    return f"{there}, which are {fate} when it has drained for {policy.timeout.text}{warned}"
 
 
-def _due(policy: Drain, timeout: float, node: NodeReport) -> tuple[Act, int] | None:
+def _due(terms: Terms, timeout: float, node: NodeReport) -> tuple[Act, int] | None:
     """What has to be done next about a node, and when; None: nothing any more, or nothing by us."""
     since, notes = node.reason_changed_at.value, _noted(node)
-    if since is None or notes.ended or not has_jobs_of_ours(node):
+    if since is None or notes.ended or not terms.has_jobs(node):
         return None
     if notes.warned_at is None:
         return Act.WARN, since + math.ceil(timeout - _ahead(timeout)) + _ROUNDING
-    return _AT_THE_END[policy.on_timeout], _end(timeout, since, notes.warned_at)
+    return _AT_THE_END[terms.policy.on_timeout], _end(timeout, since, notes.warned_at)
 
 
 def _outcome(timeout: float, node: NodeReport, act: Act, now: int) -> tuple[int, str]:

@@ -109,7 +109,8 @@ def cordon_orders(now: Snapshot, staying: Iterable[Pod]) -> tuple[list[Drain], l
         if reason is None:
             if drains and is_our_drain(report) and pod.ready_since is not None:
                 undrain.append(report.name)
-        elif report.reason != reason and (is_our_drain(report) if drains else _takes_jobs(report)):
+        elif (is_our_drain(report) and report.reason != reason) if drains else _takes_jobs(report):
+            # Slurm 24.11 leaves the reason of a drain that is over: only that of a node that drains counts.
             drain.append(Drain(pod, report.name, reason))
     return drain, undrain
 
