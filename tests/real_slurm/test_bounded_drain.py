@@ -20,7 +20,7 @@ from penstock.operator.caches import Caches
 from penstock.operator.contents import Contents
 from penstock.operator.context import Context
 from penstock.operator.metrics import Metrics
-from penstock.operator.nodeset.bounded import Act, bounded
+from penstock.operator.nodeset.bounded import Act, Terms, bounded
 from penstock.operator.nodeset.drains import MARK, SCALE_IN
 from penstock.operator.nodeset.jobs import Carried, carry_out
 from penstock.operator.owned import Owned
@@ -92,7 +92,7 @@ class Errand:
             while True:
                 answer = await self._shop.rest.nodes()
                 assert answer is not None
-                decided = bounded(self._policy, [answer.nodes[self._node]], answer.updated)
+                decided = bounded(Terms(self._policy), [answer.nodes[self._node]], answer.updated)
                 if decided.orders:
                     break
                 await asyncio.sleep(0.1)
@@ -100,7 +100,7 @@ class Errand:
         item = self._context.caches.find(("NodeSet", NAMESPACE, NODE_SET))
         assert isinstance(controller, Controller)
         assert item is not None
-        carried = await carry_out(self._context, item, controller, self._policy, decided.orders)
+        carried = await carry_out(self._context, item, controller, Terms(self._policy), decided.orders)
         return decided.orders[0].act, answer.updated, carried
 
 

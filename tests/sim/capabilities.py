@@ -33,8 +33,8 @@ ABLE = frozenset(
         Can.MODES,
         Can.MARKS,
         Can.PARTITIONS,
-        # Can.RETRY,
-        # Can.FRESH,
-        # Can.LAST_LOOK,
+        Can.RETRY,
+        Can.FRESH,
+        Can.LAST_LOOK,
     }
 )

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.api.nodeset import Drain, DrainTimeoutAction
 from penstock.api.scalars import Duration
-from penstock.operator.nodeset.bounded import Bound, bounded
+from penstock.operator.nodeset.bounded import Bound, Terms, bounded
 from penstock.operator.nodeset.drains import MARK, SCALE_IN
 from penstock.operator.nodeset.jobs import Carried, carry_out, commented
 from penstock.slurm.rest.messages import NodeReport
@@ -43,12 +43,12 @@ class Story:
     def decided(self) -> Bound:
         """What is to be done by what Slurm says now."""
         reports = [msgspec.convert(node.report(), NodeReport) for node in self.slurm.nodes.values()]
-        return bounded(self.policy, reports, int(clock().timestamp()))
+        return bounded(Terms(self.policy), reports, int(clock().timestamp()))
 
     async def carry_out(self, decided: Bound | None = None) -> Carried:
         """Do it, or what was decided before."""
         orders = (decided or self.decided()).orders
-        return await carry_out(self.desk.context, self.desk.item, self.desk.controller, self.policy, orders)
+        return await carry_out(self.desk.context, self.desk.item, self.desk.controller, Terms(self.policy), orders)
 
     async def to_the_end(self) -> None:
         """Warn in time, and wait until the time is over."""

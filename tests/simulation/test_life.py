@@ -25,7 +25,7 @@ async def test_an_update_under_load_replaces_every_worker_and_no_job_dies() -> N
     async with cluster(replicas=6) as (here, _):
         before = {pod.metadata.uid for pod in here.sight.workers()}
         jobs = here.slurm.submit(30, 20)
-        await here.edit("NodeSet", NODE_SET, spec=_template("new"))
+        await here.edit("NodeSet", NODE_SET, spec=template("new"))
         fewest = 6
         while {pod.metadata.uid for pod in here.sight.workers()} & before:
             fewest = min(fewest, sum(not pod.metadata.deletion_timestamp for pod in here.sight.workers()))
@@ -42,9 +42,9 @@ async def test_an_update_that_is_taken_back_while_jobs_run_replaces_nobody() -> 
     async with cluster(replicas=4) as (here, operator):
         before = {pod.metadata.uid for pod in here.sight.workers()}
         here.slurm.submit(4, 200)
-        await here.edit("NodeSet", NODE_SET, spec=_template("new"))
+        await here.edit("NodeSet", NODE_SET, spec=template("new"))
         await here.until(lambda: any(node.drain for node in here.slurm.nodes.values()), within=5)
-        await here.edit("NodeSet", NODE_SET, spec=_template(None))
+        await here.edit("NodeSet", NODE_SET, spec=template(None))
         await here.until(lambda: not any(node.drain for node in here.slurm.nodes.values()), within=5)
         await asyncio.sleep(300)
         assert {pod.metadata.uid for pod in here.sight.workers()} == before
@@ -54,13 +54,13 @@ async def test_an_update_that_is_taken_back_while_jobs_run_replaces_nobody() -> 
 @simulated
 async def test_who_cordons_a_worker_drains_its_node_and_who_uncordons_it_gives_it_back() -> None:
     async with cluster(replicas=3) as (here, operator):
-        await _annotate(here, f"{NODE_SET}-1", "true")
+        await annotate(here, f"{NODE_SET}-1", "true")
         await here.until(lambda: here.slurm.nodes["compute-1"].drain, within=3)
         operator.end()
         here.start()
         await asyncio.sleep(120)
         assert [node.name for node in here.slurm.nodes.values() if node.drain] == ["compute-1"]
-        await _annotate(here, f"{NODE_SET}-1", None)
+        await annotate(here, f"{NODE_SET}-1", None)
         await here.until(lambda: not here.slurm.nodes["compute-1"].drain, within=3)
         assert len(here.sight.workers()) == 3
 
@@ -135,7 +135,7 @@ async def test_a_set_whose_controller_is_gone_goes_too() -> None:
 @simulated
 async def test_the_retention_matrix(deleted: str, scaled: str) -> None:
     """ST-3: scale-in, a pod that somebody deletes, an update, the end of the set."""
-    async with cluster(_with_claims(deleted, scaled), replicas=4) as (here, _):
+    async with cluster(with_claims(deleted, scaled), replicas=4) as (here, _):
         assert _claims(here) == {0, 1, 2, 3}
         here.slurm.submit(1, 100, on="compute-3")
         await here.scale(3)
@@ -143,7 +143,7 @@ async def test_the_retention_matrix(deleted: str, scaled: str) -> None:
         kept = {0, 1, 2, 3} if scaled == "Retain" else {0, 1, 3}
         assert _claims(here) == kept
         await here.delete("Pod", f"{NODE_SET}-1")
-        await here.edit("NodeSet", NODE_SET, spec=_template("new"))
+        await here.edit("NodeSet", NODE_SET, spec=template("new"))
         await asyncio.sleep(200)
         await here.ready()
         assert _claims(here) >= kept - {3}
@@ -156,16 +156,16 @@ async def test_the_retention_matrix(deleted: str, scaled: str) -> None:
 
 @simulated
 async def test_a_changed_policy_counts_for_claims_that_are_there() -> None:
-    async with cluster(_with_claims("Retain", "Retain"), replicas=2) as (here, _):
-        assert _owners(here) == [[], []]
+    async with cluster(with_claims("Retain", "Retain"), replicas=2) as (here, _):
+        assert owners(here) == [[], []]
         policy = {"whenDeleted": "Delete", "whenScaled": "Retain"}
         await here.edit("NodeSet", NODE_SET, spec={"persistentVolumeClaimRetentionPolicy": policy})
-        await here.until(lambda: _owners(here) == [["NodeSet"], ["NodeSet"]], within=3)
+        await here.until(lambda: owners(here) == [["NodeSet"], ["NodeSet"]], within=3)
 
 
 @simulated
 async def test_claims_grow_with_their_template() -> None:
-    async with cluster(_with_claims("Retain", "Retain"), replicas=2) as (here, _):
+    async with cluster(with_claims("Retain", "Retain"), replicas=2) as (here, _):
         claim = {**_TEMPLATE, "spec": {**_TEMPLATE["spec"], "resources": {"requests": {"storage": "5Gi"}}}}
         await here.edit("NodeSet", NODE_SET, spec={"volumeClaimTemplates": [claim]})
         await here.until(lambda: _sizes(here) == {"5Gi"}, within=3)
@@ -181,7 +181,7 @@ _TEMPLATE: Json = {
 @simulated
 async def test_a_claim_is_not_taken_from_a_worker_that_is_gone_by_now(goes: bool) -> None:
     """What we know may be a moment old: the worker that stays after all may have gone with its claim."""
-    async with desk(_with_claims("Retain", "Delete"), replicas=1) as at:
+    async with desk(with_claims("Retain", "Delete"), replicas=1) as at:
         pod, handed = await _handed_over(at)
         acting = await at.acting()
         if goes:
@@ -195,7 +195,7 @@ async def test_a_claim_is_not_taken_from_a_worker_that_is_gone_by_now(goes: bool
 @simulated
 async def test_a_worker_does_not_go_without_a_claim_that_it_only_seems_to_have(back: bool) -> None:
     """We may have taken it back a moment ago, and not see that yet: it would stay behind for ever (seed 59220)."""
-    async with desk(_with_claims("Retain", "Delete"), replicas=1) as at:
+    async with desk(with_claims("Retain", "Delete"), replicas=1) as at:
         await at.here.edit("NodeSet", NODE_SET, spec={"replicas": 0})
         pod, handed = await _handed_over(at)
         acting = await at.acting()
@@ -208,7 +208,7 @@ async def test_a_worker_does_not_go_without_a_claim_that_it_only_seems_to_have(b
 @simulated
 async def test_no_more_claims_go_than_there_are_workers_too_many_whatever_the_watch_shows() -> None:
     """Somebody deleted another worker a moment ago: without it one of these is needed (seed 165657)."""
-    async with desk(_with_claims("Retain", "Delete"), replicas=3) as at:
+    async with desk(with_claims("Retain", "Delete"), replicas=3) as at:
         await at.here.edit("NodeSet", NODE_SET, spec={"replicas": 1})
         await asyncio.sleep(1)
         acting, caches = await at.acting(), at.context.caches
@@ -237,7 +237,7 @@ async def _handed_over(at: Desk) -> tuple[Pod, Claim]:
     return pod, handed
 
 
-def _with_claims(deleted: str, scaled: str) -> list[Json]:
+def with_claims(deleted: str, scaled: str) -> list[Json]:
     documents = sample()
     for body in documents:
         if body["kind"] == "NodeSet":
@@ -246,12 +246,12 @@ def _with_claims(deleted: str, scaled: str) -> list[Json]:
     return documents
 
 
-def _template(mark: str | None) -> Json:
+def template(mark: str | None) -> Json:
     """An edit that makes a new template, or takes it back."""
     return {"extraConf": mark and f"Weight={len(mark)}"}
 
 
-async def _annotate(here: World, pod: str, text: str | None) -> None:
+async def annotate(here: World, pod: str, text: str | None) -> None:
     patch = {"metadata": {"annotations": {CORDON: text}}}
     await here.store.patch(RESOURCES["Pod"], pod, patch, namespace=NAMESPACE, manager="kubectl-annotate")
 
@@ -260,7 +260,7 @@ def _claims(here: World) -> set[int]:
     return {int(claim.metadata.name.rpartition("-")[2]) for claim in _all(here)}
 
 
-def _owners(here: World) -> list[list[str]]:
+def owners(here: World) -> list[list[str]]:
     return [[owner.kind for owner in claim.metadata.owner_references] for claim in _all(here)]
 
 

@@ -41,6 +41,8 @@ class Outcome:
     status: Mapping[str, object] = field(default_factory=dict)
     again: float | None = None
     """Seconds; None when only a change makes a new look worth while."""
+    refused: ClusterError | None = None
+    """What the cluster did not take, though the rest was done; it is tried again later and later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

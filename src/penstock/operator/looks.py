@@ -60,6 +60,11 @@ class Looks:
             await self._tell_trouble(key, item, Cause(type(error).__name__, str(error)))
             raise
         await self._statuses.write(key[0], item, outcome.conditions, **outcome.status)
+        if outcome.refused is not None:
+            self._context.events.warning(CUSTOMS[key[0]], item, type(outcome.refused).__name__, str(outcome.refused))
+            if outcome.again is not None:
+                self._context.look(key, outcome.again)
+            raise outcome.refused
         return outcome.again
 
     async def preview(self, key: Key) -> Preview:

@@ -6,9 +6,18 @@ from penstock.api.kinds import Kind
 from penstock.api.loginset import LoginSet
 from penstock.api.nodeset import NodeSet
 from penstock.api.restapi import RestApi
+from penstock.operator.caches import Caches
 from penstock.operator.conditions import Cause
+from penstock.operator.customs import Invalid
 from penstock.render.inventory import Cluster, Inventory
 from penstock.render.missing import missing_of
+
+
+def unreadable(caches: Caches, member: NodeSet) -> Cause | None:
+    """Why a Controller that is there is of no use. It is not gone: its Slurm runs, and jobs with it."""
+    name = member.spec.controller_ref.name
+    found = caches.decoded(("Controller", member.metadata.namespace, name))
+    return Cause("ControllerInvalid", f'Controller "{name}": {found.message}') if isinstance(found, Invalid) else None
 
 
 def missing(inventory: Inventory, kind: Kind) -> Cause | None:

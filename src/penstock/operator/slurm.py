@@ -28,6 +28,8 @@ _A = TypeVar("_A")
 
 AT_REST, IN_A_HURRY, AFTER_FAILURE = 10.0, 1.0, 5.0
 """Seconds between two questions."""
+_BELIEVED = 60.0
+"""Seconds for which an answer is believed. It is six times as old as it should ever be: somebody is in the way."""
 _WHOLE_AGAIN = 300.0
 """Seconds after which all nodes are asked for, changed or not."""
 
@@ -67,6 +69,8 @@ class Slurm:
         """Given: changes are only told."""
         self._known: dict[Key, Known] = {}
         self._troubles: dict[Key, str] = {}
+        self._silent: dict[Key, float] = {}
+        """Per Slurm: since when it has been asked in vain, by the loop's time."""
         self._read_back: dict[Key, str] = {}
         """Per Slurm: the configuration that it was seen to run."""
         self._waiting: dict[Key, set[Key]] = {}
@@ -74,11 +78,13 @@ class Slurm:
 
     def nodes(self, controller: Controller) -> Known | None:
         """What was last heard; None when nothing is known, or what is known may be untrue by now."""
-        return self._known.get(slurm_key(controller))
+        known = self._known.get(slurm_key(controller))
+        return None if known is None or asyncio.get_running_loop().time() > known.at + _BELIEVED else known
 
     def begin_anew(self) -> None:
         """A term begins: what was heard in the last one may be hours old, and others have led since."""
         self._known.clear()
+        self._silent.clear()
 
     def time(self, controller: Controller) -> int | None:
         """What Slurm's clock says now, in Unix seconds; None when it has not answered."""
@@ -88,7 +94,14 @@ class Slurm:
 
     def trouble(self, controller: Controller) -> str:
         """Why nothing is known."""
-        return self._troubles.get(slurm_key(controller), "Slurm has not been asked yet")
+        key = slurm_key(controller)
+        unasked = "Slurm has not been asked for a minute" if key in self._known else "Slurm has not been asked yet"
+        return self._troubles.get(key, unasked)
+
+    def silence(self, controller: Controller) -> float | None:
+        """Seconds for which Slurm has been asked in vain; None when it answers, or was not asked in this term."""
+        since = self._silent.get(slurm_key(controller))
+        return None if since is None else asyncio.get_running_loop().time() - since
 
     def waits(self, controller: Controller, who: Key, *, waiting: bool) -> Key:
         """Note whether somebody waits for a change: as long as anybody does, Slurm is asked every second."""
@@ -139,6 +152,7 @@ class Slurm:
                 self._tell_news(controller)
             return AFTER_FAILURE if self._links.known(key) else AT_REST
         self._troubles.pop(key, None)
+        self._silent.pop(key, None)
         if answer is not None:
             # Its time is not older than the answer, so that we never take Slurm's clock to be ahead of where it is.
             heard_at = asyncio.get_running_loop().time()
@@ -155,9 +169,14 @@ class Slurm:
         return bool(self._waiting[key])
 
     async def ask_anew(self, controller: Controller) -> None:
-        """Ask, unless that was done a moment ago: for decisions that what is half a minute old would make badly."""
+        """Ask, unless that was done a moment ago: for decisions that what is half a minute old would make badly.
+
+        Whom it does not answer is asked again in its own time.
+        """
         known = self.nodes(controller)
-        if known is not None and asyncio.get_running_loop().time() - known.at > IN_A_HURRY:
+        if known is None and self.silence(controller) is not None:
+            return
+        if known is None or asyncio.get_running_loop().time() - known.at > IN_A_HURRY:
             await self.ask(controller)
 
     async def nodes_now(self, controller: Controller) -> Mapping[str, NodeReport]:
@@ -194,7 +213,7 @@ class Slurm:
     async def forget(self, key: Key) -> None:
         """A Controller is gone."""
         await self._links.forget(key)
-        for shelf in (self._known, self._troubles, self._read_back):
+        for shelf in (self._known, self._troubles, self._read_back, self._silent):
             shelf.pop(key, None)
         self._waiting.pop(key, None)
 
@@ -202,4 +221,5 @@ class Slurm:
         if self._troubles.get(key) != trouble:
             _LOG.warning("Slurm of Controller %s/%s: %s", key[1], key[2], trouble)
         self._troubles[key] = trouble
+        self._silent.setdefault(key, asyncio.get_running_loop().time())
         self._known.pop(key, None)

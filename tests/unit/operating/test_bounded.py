@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.api.nodeset import Drain, DrainTimeoutAction
 from penstock.api.scalars import Duration
-from penstock.operator.nodeset.bounded import LONGEST_WARNING, Act, Bound, Order, bounded, prospect
+from penstock.operator.nodeset.bounded import LONGEST_WARNING, Act, Bound, Order, Terms, bounded, prospect
 from penstock.operator.nodeset.drains import MARK, SCALE_IN, is_our_drain
 from penstock.slurm.rest.messages import NodeReport, Number
 
@@ -33,7 +33,7 @@ def node(
 
 def after(seconds: int, of: Drain, *nodes: NodeReport) -> Bound:
     """What is decided so many seconds after the drain."""
-    return bounded(of, nodes or [node()], SINCE + seconds)
+    return bounded(Terms(of), nodes or [node()], SINCE + seconds)
 
 
 def told(bound: Bound) -> list[str]:
@@ -105,7 +105,7 @@ def test_nothing_is_done_to_a_node_that_is_not_ours_or_has_no_jobs(other: NodeRe
 
 
 def test_nothing_is_decided_without_slurms_time() -> None:
-    assert bounded(SIXTY_SECONDS, [node()], None) == Bound()
+    assert bounded(Terms(SIXTY_SECONDS), [node()], None) == Bound()
 
 
 def test_notes_of_another_drain_say_nothing() -> None:
@@ -129,10 +129,24 @@ def test_nodes_of_one_drain_are_one_order() -> None:
         (TEN_MINUTES, WARNED, "which are requeued when it has drained for 10m; they have been warned"),
         (TEN_MINUTES, f"{MARK} ended={SINCE}", "those that cannot be requeued are waited for"),
         (SIXTY_SECONDS, f"{MARK} ended={SINCE}", "Slurm was told to cancel the jobs that run on it"),
+        (SIXTY_SECONDS, "", "jobs still run on it, and are waited for: somebody else drained its node"),
     ],
 )
 def test_people_are_told_what_becomes_of_the_jobs(of: Drain, extra: str, words: str) -> None:
-    assert words in prospect(of, node(extra=extra))
+    assert words in prospect(Terms(of), node(extra=extra))
+
+
+def test_jobs_of_a_person_s_drain_are_ended_only_with_the_whole_set() -> None:
+    drained = [node(extra="")]
+    assert bounded(Terms(SIXTY_SECONDS), drained, SINCE + 600).orders == ()
+    assert [one.act for one in bounded(Terms(SIXTY_SECONDS, anyones=True), drained, SINCE + 600).orders] == [Act.WARN]
+
+
+def test_a_node_that_seems_idle_is_bound_by_its_suspended_jobs() -> None:
+    asleep = [node("w1", state="IDLE+DRAIN")]
+    assert bounded(Terms(SIXTY_SECONDS), asleep, SINCE + 600).orders == ()
+    decided = bounded(Terms(SIXTY_SECONDS, suspended=frozenset({"w1"})), asleep, SINCE + 600)
+    assert [one.act for one in decided.orders] == [Act.WARN]
 
 
 # What holds for every history: a node drains, is given back, is drained by somebody else, and now and then we look.
@@ -150,7 +164,7 @@ class History:
 
     def look(self, *, noted: bool) -> None:
         """Do what is decided; sometimes we die before the note."""
-        for order in bounded(self.policy, [self.report], self.now).orders:
+        for order in bounded(Terms(self.policy), [self.report], self.now).orders:
             assert order.nodes == (self.report.name,)
             assert is_our_drain(self.report)
             self.done.append((order.act, self.report.reason_changed_at.number, self.now))

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.operator.nodeset.drains import CORDON_REASON, CORDONS, MARK, SCALE_IN
 from penstock.operator.nodeset.marks import DRAINED_BY, STATE, TOPOLOGY, WALLS_BROKEN, Mark, marks
-from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.nodeset.snapshot import REGISTERED, Snapshot
 from penstock.operator.resources import MachineCondition, MachineStatus, PodCondition
 from penstock.render import labels
 from penstock.slurm.nodestate import Base, Flag
@@ -38,7 +38,8 @@ PROTECT = labels.POD_PROTECT
 
 def told(*types: str, message: str = "") -> tuple[PodCondition, ...]:
     """Conditions of ours that a pod has already."""
-    return tuple(PodCondition(f"{STATE}{one}", "True", message=message, last_transition_time=SINCE) for one in types)
+    states = (PodCondition(f"{STATE}{one}", "True", message=message, last_transition_time=SINCE) for one in types)
+    return (*states, PodCondition(REGISTERED, "True", last_transition_time=SINCE))
 
 
 def on(now: Snapshot, *machines: Any) -> Snapshot:
@@ -55,7 +56,7 @@ def only(now: Snapshot) -> Mark:
 def said_to_be(*state: str, reason: str = "") -> dict[str, str] | None:
     """The conditions of a worker whose node Slurm reports so."""
     conditions = only(given(1, Worker(pod("n-0"), said("n-0", *state, reason=reason)))).conditions
-    return None if conditions is None else {**conditions}
+    return None if conditions is None else {kind: words for kind, words in conditions.items() if kind != REGISTERED}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_only_what_differs_is_written(worker: Worker, wanted: list[str] | None) 
     if wanted is None:
         assert marks(now) == []
     else:
-        assert [*(only(now).conditions or {})] == [f"{STATE}{one}" for one in wanted]
+        assert [*(only(now).conditions or {})] == [*(f"{STATE}{one}" for one in wanted), REGISTERED]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,10 @@ def test_that_walls_do_not_hold_is_written_once_and_taken_away_when_they_do() ->
     there = (*told("Idle", "Drain", message=reason), broken)
     told_by = {DRAINED_BY: f"slurm: {reason}"}
     assert marks(given(1, drained(0, reason=reason, extra="", conditions=there, annotations=told_by))) == []
-    assert only(given(1, idle(0, conditions=(*told("Idle"), broken)))).conditions == {f"{STATE}Idle": ""}
+    assert only(given(1, idle(0, conditions=(*told("Idle"), broken)))).conditions == {
+        f"{STATE}Idle": "",
+        REGISTERED: "",
+    }
 
 
 def test_what_slurm_does_not_say_stays_as_it_was_told() -> None:

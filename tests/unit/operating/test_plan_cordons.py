@@ -36,6 +36,8 @@ def on_machine(now: Snapshot, *, unschedulable: bool = True, **metadata: object)
         (idle(0, annotations={OLD: "false", SHORT: "true"}), POD),
         (idle(0, **cordoned("false")), None),
         (idle(0), None),
+        # Cordoned for the second time: Slurm 24.11 leaves the reason of a drain that is over.
+        (idle(0, reason=POD, **cordoned()), POD),
         # Ours already, for this reason or for another one.
         (drained(0, reason=POD, **cordoned()), None),
         (draining(0, reason=SCALE_IN, **cordoned()), POD),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from penstock.api.nodeset import NodeSet
 from penstock.api.objects import Json, Labels
-from penstock.cluster.errors import AlreadyExists, Conflict, Forbidden, NotFound, Refused
+from penstock.cluster.errors import AlreadyExists, ClusterError, Conflict, Forbidden, NotFound, Refused
 from penstock.cluster.port import Preconditions
 from penstock.operator import fresh
 from penstock.operator.conditions import Cause
-from penstock.operator.context import Context
+from penstock.operator.context import MENDABLE, Context
+from penstock.operator.nodeset import suspended
 from penstock.operator.nodeset.abreast import abreast
 from penstock.operator.nodeset.claims import Claims
 from penstock.operator.nodeset.drains import MARK, is_our_drain
@@ -42,6 +43,10 @@ class Acting:
     refused: Refusals
     troubles: list[Cause] = field(default_factory=list)
     """What Slurm did not take, or what keeps workers that seem idle."""
+    refusals: list[ClusterError] = field(default_factory=list)
+    """What the cluster refused: it is raised in the end, and keeps nothing else from being done."""
+    unfinished: bool = False
+    """Something had changed since we looked. That need not bring anybody here: it may have been our own doing."""
 
     @property
     def node_set(self) -> NodeSet:
@@ -52,12 +57,18 @@ class Acting:
         """Do all of it: give back and drain before anything goes, so that Slurm is never surprised."""
         await self._give_back(plan.undrain)
         await self._drain(plan.drain)
-        await abreast(plan.tend, self._tend)
-        await abreast(plan.claims, self._claim)
-        await self._create(plan.create)
+        await self._try(abreast(plan.tend, self._tend))
+        await self._try(abreast(plan.claims, self._claim))
+        await self._try(self._create(plan.create))
         for name, wanted in plan.relabel.items():
-            await self._relabel(name, wanted)
-        await self._remove(plan.remove)
+            await self._try(self._relabel(name, wanted))
+        await self._try(self._remove(plan.remove))
+
+    async def _try(self, step: Awaitable[None]) -> None:
+        try:
+            await step
+        except MENDABLE as error:
+            self.refusals.append(error)
 
     async def _give_back(self, nodes: Collection[str]) -> None:
         """Undrain, after one more look: somebody may have made the drain their own a moment ago."""
@@ -66,10 +77,13 @@ class Acting:
         await self._tell_slurm(still_ours, state=["UNDRAIN"], extra="")
 
     async def _drain(self, drains: Collection[Drain]) -> None:
-        """Drain, all nodes that have one reason in one request."""
+        """Drain, all nodes that have one reason in one request; but none that a person drained a moment ago."""
+        known = await self._nodes_since() if drains else {}
         by_reason: dict[str, list[str]] = {}
         for one in drains:
-            by_reason.setdefault(one.why, []).append(one.node)
+            node = known.get(one.node)
+            if node is not None and (is_our_drain(node) or not node.condition.drain):
+                by_reason.setdefault(one.why, []).append(one.node)
         for reason, nodes in by_reason.items():
             await self._tell_slurm(nodes, state=["DRAIN"], reason=reason, extra=MARK)
 
@@ -90,7 +104,10 @@ class Acting:
         async def make(one: Create) -> None:
             for body in claims.made_for(one.seat):
                 await self._claim(body)
-            await self._pod(template.pod(one.seat))
+            try:
+                await self._pod(template.pod(one.seat))
+            except NameTaken as error:  # the other seats are free
+                self.refusals.append(error)
 
         await abreast(seats, make)
         names = hostlist.compress(one.seat.pod_name or "" for one in seats)
@@ -133,7 +150,10 @@ class Acting:
         wanted = {"resourceVersion": meta.resource_version, "uid": meta.uid, "ownerReferences": [*owners]}
         try:
             await self.context.cluster.patch(CLAIMS, meta.name, {"metadata": wanted}, namespace=meta.namespace)
-        except (NotFound, Conflict):
+        except NotFound:
+            return False
+        except Conflict:
+            self.unfinished = True
             return False
         return True
 
@@ -163,10 +183,14 @@ class Acting:
             await self.context.cluster.patch(PODS, name, patch, namespace=self.node_set.metadata.namespace)
 
     async def _remove(self, removals: Collection[Remove]) -> None:
-        """Delete workers; what Slurm says of them is asked last of all."""
-        given = [one for one in await self._surplus(removals) if await self._give_claims(one)]
-        allowed = [one for one in given if not one.drained]
-        allowed += await self._confirmed([one for one in given if one.drained])
+        """Delete workers; what Slurm says of them is asked last of all.
+
+        Claims are given away for nothing but that: who has them keeps them, and Slurm is asked before and after.
+        """
+        allowed = await self._confirmed(removals)
+        if along := [one for one in allowed if one.claims]:
+            given = [one for one in await self._surplus(along) if await self._give_claims(one)]
+            allowed = [*(one for one in allowed if not one.claims), *await self._confirmed(given)]
         gone: dict[str, list[str]] = {}
 
         async def delete(one: Remove) -> None:
@@ -178,21 +202,25 @@ class Acting:
             note = f"{hostlist.compress(names)}: {why}"
             self.context.events.normal(CUSTOMS["NodeSet"], self.item, "WorkersRemoved", note)
 
-    async def _surplus(self, removals: Collection[Remove]) -> Collection[Remove]:
+    async def _surplus(self, along: Sequence[Remove]) -> Sequence[Remove]:
         """Without those who are needed after all, of workers that take their claims along for they are too many.
 
-        Somebody may have deleted others, and the watch be behind with that. Counted once more only here: whoever goes
-        and leaves its claims behind costs nothing, for it is made again with them.
+        Somebody may have deleted others, or wish for more again, and the watch be behind with that. Looked at once
+        more only here: whoever goes and leaves its claims behind costs nothing, for it is made again with them.
         """
-        along = [one for one in removals if one.claims]
-        if not along or self.now.per_machine or not self.now.desired:
-            return removals
         meta = self.node_set.metadata
+        try:
+            wished = await self.context.cluster.get(CUSTOMS["NodeSet"], meta.name, meta.namespace)
+        except NotFound:
+            return []
+        if wished.metadata.generation != self.item.metadata.generation:
+            return []
+        if self.now.per_machine or not self.now.desired:
+            return along
         pods = await fresh.pods(self.context.cluster, meta.namespace, labels.selector_text("slurmd", self.node_set))
         ours = (pod for pod in pods if any(owner.uid == meta.uid for owner in pod.metadata.owner_references))
         spare = max(sum(not pod.leaving for pod in ours) - self.now.desired, 0)
-        needed = {one.pod.metadata.uid for one in along[spare:]}
-        return [one for one in removals if one.pod.metadata.uid not in needed]
+        return along[:spare]
 
     async def _give_claims(self, one: Remove) -> bool:
         """Give a worker the claims that go with it. If one of them changed a moment ago the worker has to wait.
@@ -206,30 +234,42 @@ class Acting:
         return True
 
     async def _confirmed(self, removals: Collection[Remove]) -> list[Remove]:
-        """Those of which Slurm says, at this moment, that nothing runs there; two questions for all of them."""
-        known = await self._nodes_now() if removals else None
+        """Those of which Slurm says, at this moment, that nothing runs there; two questions for all of them.
+
+        Who goes without its word goes.
+        """
+        allowed = [one for one in removals if not one.drained]
+        named = {slurm_node(self.node_set, one.pod): one for one in removals if one.drained}
+        known = await self._nodes_now() if named else None
         if known is None:
-            return []
-        idle = {node: one for one in removals if _may_go(one, known.get(node := slurm_node(self.node_set, one.pod)))}
+            return allowed
+        idle = {node: one for node, one in named.items() if self._may_go(one, known.get(node))}
         held = await self._suspended_on([node for node in idle if node in known])
-        return [] if held is None else [one for node, one in idle.items() if node not in held]
+        return allowed if held is None else [*allowed, *(one for node, one in idle.items() if node not in held)]
 
     async def _suspended_on(self, nodes: Collection[str]) -> list[str] | None:
         """Nodes that seem idle only because their jobs are suspended; None when Slurm does not tell."""
         if not nodes:
             return []
         try:
-            client = await self.context.slurm.client(self.cluster.controller)
-            if not await client.jobs_on(nodes):
-                return []
-            held = [name for name in nodes if await client.jobs_on([name])]
+            held = await suspended.with_jobs(await self.context.slurm.client(self.cluster.controller), [*nodes])
         except SlurmError as error:
             self.troubles.append(Cause("SlurmUnknown", str(error)))
             return None
-        if held:
-            words = "jobs are suspended there; resume them (scontrol resume) or cancel them (scancel)"
-            self.troubles.append(Cause("JobsSuspended", f"{hostlist.compress(held)}: {words}"))
+        self.unfinished |= bool(held)
         return held
+
+    def _may_go(self, one: Remove, node: NodeReport | None) -> bool:
+        return not self.now.has_served(one.pod) if node is None else node.condition.drained
+
+    async def _nodes_since(self) -> Mapping[str, NodeReport]:
+        """All nodes; Slurm tells them only if one has changed since it was last asked."""
+        slurm, controller = self.context.slurm, self.cluster.controller
+        await slurm.ask(controller)
+        if (known := slurm.nodes(controller)) is not None:
+            return known.nodes
+        self.troubles.append(Cause("SlurmUnknown", slurm.trouble(controller)))
+        return {}
 
     async def _nodes_now(self) -> Mapping[str, NodeReport] | None:
         try:
@@ -245,13 +285,10 @@ class Acting:
         try:
             with self.expected.removing(one.pod):
                 await self.context.cluster.delete(PODS, meta.name, namespace=meta.namespace, only_if=only_if)
-        except (NotFound, Conflict):
+        except NotFound:
+            return False
+        except Conflict:
             # It changed since we looked: decide anew.
+            self.unfinished = True
             return False
         return True
-
-
-def _may_go(one: Remove, node: NodeReport | None) -> bool:
-    if node is None:
-        return one.pod.ready_since is None
-    return node.condition.drained

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from penstock.api.nodeset import Drain, DrainTimeoutAction
+from penstock.api.scalars import Duration
 from penstock.operator.nodeset.drains import MARK, is_our_drain
+from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.slurm.nodestate import Base
 from penstock.slurm.rest.messages import NodeReport
 
@@ -24,6 +26,7 @@ LONGEST_WARNING = 60
 """Seconds between the warning and the end; half of a timeout that is shorter than twice as much."""
 _ROUNDING = 1
 """Seconds. Slurm cuts off parts of a second, so what seems to be a second ago may have been a moment ago."""
+_CANCEL = Drain(timeout=Duration.parse("0s"), on_timeout=DrainTimeoutAction.CANCEL)
 _WITH_JOBS = {Base.ALLOCATED, Base.MIXED}
 _NOTES = re.compile(r" (?:warned=(\d+),(\d+)|ended=(\d+))")
 
@@ -90,6 +93,12 @@ class _Notes:
 
     warned_at: int | None = None
     ended: bool = False
+
+
+def terms(now: Snapshot) -> Terms:
+    """The terms for the workers of a NodeSet. Who deletes it may say that its jobs are to be cancelled."""
+    policy = _CANCEL if now.cancels else now.node_set.spec.drain
+    return Terms(policy, anyones=now.cancels, suspended=now.suspended)
 
 
 def bounded(terms: Terms, leaving: Iterable[NodeReport], now: int | None) -> Bound:

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from penstock.api.controller import Controller
 from penstock.api.nodeset import Drain, DrainTimeoutAction
 from penstock.operator.context import Context
-from penstock.operator.nodeset.bounded import Act, Order, bounded
+from penstock.operator.nodeset.bounded import Act, Order, Terms, bounded
 from penstock.operator.resources import CUSTOMS, Custom
 from penstock.slurm import hostlist
 from penstock.slurm.rest.client import SlurmRest
@@ -57,17 +57,22 @@ class _Errand:
     context: Context
     item: Custom
     controller: Controller
-    policy: Drain
+    terms: Terms
+
+    @property
+    def policy(self) -> Drain:
+        """What becomes of the jobs."""
+        return self.terms.policy
 
 
 async def carry_out(
-    context: Context, item: Custom, controller: Controller, policy: Drain, orders: Sequence[Order]
+    context: Context, item: Custom, controller: Controller, terms: Terms, orders: Sequence[Order]
 ) -> Carried:
     """Do to the jobs of leaving workers what these orders say, as far as it still holds; one failure ends no other."""
     carried = Carried()
     if not orders:
         return carried
-    errand = _Errand(context, item, controller, policy)
+    errand = _Errand(context, item, controller, terms)
     try:
         confirmed = await _confirmed(errand, {name for order in orders for name in order.nodes})
     except SlurmRefused as error:
@@ -93,7 +98,7 @@ async def _confirmed(errand: _Errand, nodes: set[str]) -> Sequence[Order]:
     answer = await client.nodes()
     if answer is None:
         return ()
-    return bounded(errand.policy, [one for one in answer.nodes.values() if one.name in nodes], answer.updated).orders
+    return bounded(errand.terms, [one for one in answer.nodes.values() if one.name in nodes], answer.updated).orders
 
 
 async def _do(errand: _Errand, order: Order) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from penstock.operator.nodeset.drains import broken_walls, cordon_reason, is_our_drain
-from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.nodeset.snapshot import REGISTERED, Snapshot
 from penstock.operator.resources import Pod
 from penstock.render import labels
 from penstock.slurm.nodestate import Flag, parse
@@ -93,6 +93,8 @@ def _conditions(pod: Pod, report: NodeReport | None, state: _State | None) -> di
     if report is not None and (found := broken_walls(report)) is not None:
         wanted[WALLS_BROKEN] = found
     told = [one for one in pod.status.conditions if is_ours(one.type)]
+    if report is not None or any(one.type == REGISTERED for one in told):
+        wanted[REGISTERED] = ""
     if len(told) == len(wanted) and all(wanted.get(one.type) == one.message and one.status == "True" for one in told):
         return None
     return wanted
@@ -100,7 +102,7 @@ def _conditions(pod: Pod, report: NodeReport | None, state: _State | None) -> di
 
 def is_ours(kind: str) -> bool:
     """Whether a condition of a worker is of a type that is told here."""
-    return kind.startswith(STATE) or kind == WALLS_BROKEN
+    return kind.startswith(STATE) or kind in {WALLS_BROKEN, REGISTERED}
 
 
 def _protection(now: Snapshot, pod: Pod, state: _State | None) -> Texts:

@@ -54,6 +54,7 @@ class Observer:
         return Snapshot(
             node_set=node_set,
             pods=pods,
+            served=self.sightings.ready(pod.metadata.uid for pod in pods if pod.ready_since is None),
             young=self.sightings.within(SHORT_LIFE, (pod.metadata.uid for pod in pods if pod.ended)),
             expected=self.expected.among(meta.namespace, f"{meta.name}-"),
             rivals=_rivals(context, node_set, cluster, takers),
@@ -63,6 +64,7 @@ class Observer:
             told_conditions=context.propagated_node_conditions,
             slurm=known.nodes if known else None,
             slurm_time=slurm.time(cluster.controller) if cluster else None,
+            slurm_silence=slurm.silence(cluster.controller) if cluster else None,
             slurm_trouble=slurm.trouble(cluster.controller) if cluster else "its Controller is not there",
             moment=context.now(),
             takers=takers,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import count, islice
 
-from penstock.operator.nodeset.bounded import Bound, bounded, prospect
+from penstock.operator.nodeset.bounded import Bound, bounded, prospect, terms
 from penstock.operator.nodeset.claims import Claims
 from penstock.operator.nodeset.drains import cordon_orders, is_our_drain, reason_for
 from penstock.operator.nodeset.leaving import leaving
@@ -29,6 +29,8 @@ _REGISTERS_IN = 30
 """Seconds in which slurmd tells slurmctld that it is there."""
 SHORT_LIFE = 10.0
 """Seconds from the first sight of a worker before another may take its place."""
+GIVEN_UP_AFTER = 60.0
+"""Seconds of Slurm's silence after which jobs that are to be cancelled are not even waited for."""
 BATCH = 500
 """Workers made in one look: enough to keep the API server busy, few enough to tell about progress."""
 
@@ -62,7 +64,7 @@ def plan(now: Snapshot) -> Plan:
         relabel=_relabelled(now, staying),
         leaving=going,
         jobs=bound.orders,
-        again=bound.again,
+        again=bound.again if bound.again is not None else _given_up_in(now),
     )
 
 
@@ -75,24 +77,33 @@ def _step(now: Snapshot, one: Leaving) -> Remove | Drain | Wait:
     pod = one.pod
     if pod.ended or not pod.spec.node_name:
         return Remove(pod, f"{one.why}; nothing runs in it", drained=False)
-    if now.slurm is None and now.cancels:
-        return Remove(pod, f"{one.why}, and its jobs are not to be waited for", drained=False)
     if now.slurm is None:
-        return Wait(pod, f"Slurm does not say whether it is idle: {now.slurm_trouble}", unknown=True)
+        return _unanswered(now, one)
     report = now.report(pod)
-    return _unregistered(one) if report is None else _registered(now, one, report)
+    return _unregistered(now, one) if report is None else _registered(now, one, report)
 
 
-def _unregistered(one: Leaving) -> Remove | Wait:
-    """Slurm answers, and knows no such node: no job can be there, unless the worker is just about to register."""
-    if one.pod.ready_since is None:
+def _unanswered(now: Snapshot, one: Leaving) -> Remove | Wait:
+    """Slurm does not say anything. Jobs that nobody wants to wait for are still to be warned, if it speaks again."""
+    if now.cancels and now.slurm_silence is not None and now.slurm_silence >= GIVEN_UP_AFTER:
+        return Remove(one.pod, f"{one.why}, and its jobs are not to be waited for", drained=False)
+    return Wait(one.pod, f"Slurm does not say whether it is idle: {now.slurm_trouble}", unknown=True)
+
+
+def _unregistered(now: Snapshot, one: Leaving) -> Remove | Wait:
+    """Slurm answers, and knows no such node. That says little of one that was ready before: it may be a slip."""
+    if now.cancels:
+        return Remove(one.pod, f"{one.why}; Slurm does not know it, and jobs are not to be waited for", drained=False)
+    if not now.has_served(one.pod):
         return Remove(one.pod, f"{one.why}; Slurm does not know it", drained=True)
-    return Wait(one.pod, "it is ready, but Slurm does not know its node; look at slurmd's log", unknown=True)
+    ready = "is" if one.pod.ready_since else "was"
+    words = "look at slurmd's log, or delete the pod if nothing runs in it"
+    return Wait(one.pod, f"it {ready} ready, but Slurm does not know its node; {words}", unknown=True)
 
 
 def _registered(now: Snapshot, one: Leaving, report: NodeReport) -> Remove | Drain | Wait:
     state = report.condition
-    if state.drained:
+    if state.drained and report.name not in now.suspended:
         return Remove(one.pod, f"{one.why}; Slurm says it is drained and idle", drained=True)
     if not state.known:
         return Wait(one.pod, f"Slurm does not say what its node does ({'+'.join(report.state)})", unknown=True)
@@ -100,13 +111,20 @@ def _registered(now: Snapshot, one: Leaving, report: NodeReport) -> Remove | Dra
     # A drain of ours for another reason gets this one: from now on it counts how long the worker has been leaving.
     if not state.drain or (is_our_drain(report) and report.reason != reason):
         return Drain(one.pod, report.name, reason)
-    return Wait(one.pod, prospect(now.drain, report))
+    return Wait(one.pod, prospect(terms(now), report))
 
 
 def _bound(now: Snapshot, steps: Iterable[Remove | Drain | Wait]) -> Bound:
     """What is to be done to the jobs of workers that leave."""
     waiting = (now.report(step.pod) for step in steps if isinstance(step, Wait))
-    return bounded(now.drain, [report for report in waiting if report is not None], now.slurm_time)
+    return bounded(terms(now), [report for report in waiting if report is not None], now.slurm_time)
+
+
+def _given_up_in(now: Snapshot) -> float | None:
+    """Seconds until a silent Slurm is not waited for any more; None when that is no matter."""
+    if not now.cancels or now.slurm_silence is None or now.slurm_silence >= GIVEN_UP_AFTER:
+        return None
+    return GIVEN_UP_AFTER - now.slurm_silence
 
 
 def registering(now: Snapshot) -> bool:

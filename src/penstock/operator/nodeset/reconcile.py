@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penstock.api.nodeset import NodeSet
+from penstock.cluster.errors import ClusterError
 from penstock.operator import shared_root
 from penstock.operator.conditions import Cause, Condition
 from penstock.operator.context import Context, Outcome
 from penstock.operator.host_keys import host_keys
-from penstock.operator.nodeset import finalizer
+from penstock.operator.nodeset import finalizer, suspended
 from penstock.operator.nodeset.act import Acting
 from penstock.operator.nodeset.adoption import adopted
+from penstock.operator.nodeset.bounded import terms
 from penstock.operator.nodeset.course import Course, course
 from penstock.operator.nodeset.expected import FORGOTTEN_AFTER, Expected
 from penstock.operator.nodeset.history import History
@@ -29,11 +31,12 @@ from penstock.operator.nodeset.sightings import Sightings
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Plan
 from penstock.operator.nodeset.windows import SOON, Kept, Windows, remembered
-from penstock.operator.references import cluster_of, missing
+from penstock.operator.references import cluster_of, missing, unreadable
 from penstock.operator.resources import Custom
 from penstock.operator.slurm_links import slurm_key
 from penstock.render import sshd, workers
 from penstock.render.inventory import Cluster
+from penstock.slurm.rest.errors import SlurmError
 
 _TAKES_EFFECT = 0.05
 """Seconds until Slurm has carried out an order."""
@@ -46,6 +49,16 @@ MARKS = "Marks"
 """The queue's word for "write on the pods of this NodeSet": `("Marks", namespace, name)`."""
 
 Troubles = Sequence[Cause | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What came of acting."""
+
+    troubles: Troubles = ()
+    refused: ClusterError | None = None
+    """What the cluster did not take, if anything."""
+    unfinished: bool = False
 
 
 class NodeSets:
@@ -69,28 +82,34 @@ class NodeSets:
     async def reconcile(self, context: Context, item: Custom, node_set: NodeSet) -> Outcome:
         """Bring the workers of a NodeSet a step closer to what it says."""
         inventory = await context.inventory(node_set.metadata.namespace)
-        waits, cluster = missing(inventory, node_set), cluster_of(inventory, node_set)
-        if waits is None and cluster is not None:
-            waits = shared_root.held(context, cluster)
+        cluster = cluster_of(inventory, node_set)
+        waits = unreadable(context.caches, node_set) or missing(inventory, node_set)
         if item.metadata.deletion_timestamp is None:
             # Before anything is made of it, and before its hash is asked for: another may have taken the first one.
             await self._history.record(node_set)
         followed = self._course(context, node_set)
         now = await self._observer.fresh(context, item, followed, cluster)
-        if now.deleting and (cluster is None or not now.pods):
+        gone = cluster is None and unreadable(context.caches, node_set) is None
+        if now.deleting and (gone or (cluster is not None and not now.pods)):
             return await self._end(context, item, cluster, now)
         if cluster is None or (waits is not None and not now.deleting):
             # What is there stays: without its Controller nobody can say whether a worker may go.
             return _told(item, now, Plan(), degraded=waits, window=remembered(item))
+        held = shared_root.held(context, cluster)
+        if held is not None:
+            # Nobody comes, so nobody goes who should come again; all else goes on.
+            now = replace(now, makes=False, rolls=False)
         if not now.deleting:
             await finalizer.hold(context, item)
             await self._keep_sshd(context, item, cluster, followed.node_set)
         for body in workers.manifests(cluster):
             await context.owned.keep(body)
+        now = await self._with_suspended(context, cluster, now, _planned(now, followed))
         decided = _planned(now, followed)
-        troubles = await self._act(context, item, cluster, now, decided)
+        done = await self._act(context, item, cluster, now, decided)
         await self._history.trim(node_set, {pod.metadata.labels.get(HASH, "") for pod in now.pods})
-        return await self._tell(context, item, cluster, now, decided, [*troubles, followed.trouble])
+        done = replace(done, troubles=[*done.troubles, held, followed.trouble])
+        return await self._tell(context, item, cluster, now, decided, done)
 
     async def _keep_sshd(self, context: Context, item: Custom, cluster: Cluster, node_set: NodeSet) -> None:
         """What workers need for people to come by ssh, before there are workers."""
@@ -132,24 +151,38 @@ class NodeSets:
         pods = context.caches.pods.by("owners", node_set.metadata.uid)
         return course(node_set, self._history.of(node_set), pods)
 
-    async def _act(self, context: Context, item: Custom, cluster: Cluster, now: Snapshot, decided: Plan) -> Troubles:
+    async def _with_suspended(self, context: Context, cluster: Cluster, now: Snapshot, decided: Plan) -> Snapshot:
+        """The same, with what only jobs tell: who of those that would go is not idle at all."""
+        try:
+            if nodes := suspended.seemingly_idle(now, decided):
+                held = await suspended.with_jobs(await context.slurm.client(cluster.controller), nodes)
+                return replace(now, suspended=frozenset(held)) if held else now
+        except SlurmError:
+            pass  # it is asked once more before anybody goes, and told then
+        return now
+
+    async def _act(self, context: Context, item: Custom, cluster: Cluster, now: Snapshot, decided: Plan) -> _Done:
         """Do what was decided; what Slurm did not take, or the cluster refused."""
         acting = Acting(
             context=context, item=item, cluster=cluster, now=now, expected=self._observer.expected,
             refused=self._refused,
         )  # fmt: skip
         await acting.act(decided)
-        carried = await carry_out(context, item, cluster.controller, now.drain, decided.jobs)
+        carried = await carry_out(context, item, cluster.controller, terms(now), decided.jobs)
         unheard = [*acting.troubles, *(Cause("SlurmUnknown", words) for words in carried.troubles)]
         refused = [Cause("SlurmRefuses", words) for words in carried.refusals]
-        return [*unheard, *refused, self._ungrown(decided)]
+        waits = suspended.trouble(sorted(now.suspended))
+        error = next(iter(acting.refusals), None)
+        of_cluster = Cause(type(error).__name__, str(error)) if error else None
+        troubles = [of_cluster, *unheard, *refused, waits, self._ungrown(decided)]
+        return _Done(troubles, error, acting.unfinished)
 
     async def _tell(
-        self, context: Context, item: Custom, cluster: Cluster, now: Snapshot, decided: Plan, troubles: Troubles
+        self, context: Context, item: Custom, cluster: Cluster, now: Snapshot, decided: Plan, done: _Done
     ) -> Outcome:
         """Tell people, pods and Slurm how things are, and see to it that somebody looks again."""
         recorded, kept = Recorded(), Kept(condition=remembered(item))
-        if not decided.create:
+        if not decided.create or done.refused:
             # Thousands of workers that come are not to wait for what is said about those that are there.
             context.look((MARKS, item.metadata.namespace, item.metadata.name), 0)
             recorded = await self._recording.record(context, item, cluster, now)
@@ -157,12 +190,14 @@ class NodeSets:
             kept = await self._windows.keep(item, now.node_set, cluster.controller, nodes, now.slurm_time)
         self._wait(context, cluster, item, now, decided)
         refusal = Cause("SlurmRefuses", "; ".join(recorded.refusals)) if recorded.refusals else None
-        trouble = next((one for one in (*troubles, kept.trouble, refusal) if one is not None), None)
+        trouble = next((one for one in (*done.troubles, kept.trouble, refusal) if one is not None), None)
         # An order that Slurm did not take changes nothing there, nor does a job that stays: nobody would look again.
         unheard = recorded.trouble or (trouble is not None and trouble.reason in {"SlurmUnknown", "JobsSuspended"})
+        unheard = unheard or done.unfinished
         due = [0.0] if recorded.more else [_ORDER_AGAIN] if unheard else []
         again = _soonest(*due, kept.again, decided.again)
-        return _told(item, now, decided, degraded=trouble, again=again, window=kept.condition)
+        told = _told(item, now, decided, degraded=trouble, again=again, window=kept.condition)
+        return replace(told, refused=done.refused)
 
     def _wait(self, context: Context, cluster: Cluster, item: Custom, now: Snapshot, decided: Plan) -> None:
         waiting = bool(decided.wait or decided.drain or decided.undrain or registering(now))

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from penstock.api.nodeset import Drain, DrainTimeoutAction, NodeSet, ScalingMode
-from penstock.api.scalars import Duration
+from penstock.api.nodeset import NodeSet, ScalingMode
 from penstock.operator.nodeset.revision import HASH, revision
 from penstock.operator.resources import Claim, Machine, Pod
 from penstock.render import labels, names
@@ -18,7 +17,8 @@ from penstock.slurm.rest.messages import NodeReport
 
 ON_DELETION = "nodeset.slinky.slurm.net/on-deletion"
 """Annotation of a NodeSet: `Cancel` has its jobs cancelled when it is deleted; else they are waited for."""
-_CANCEL = Drain(timeout=Duration.parse("0s"), on_timeout=DrainTimeoutAction.CANCEL)
+REGISTERED = "SlurmNodeRegistered"
+"""Condition of a worker that Slurm has known: it stays for as long as the pod does."""
 HOSTNAME_OVERRIDE = "nodeset.slinky.slurm.net/hostname-override"
 """Annotation of a machine: what its Slurm node is called in DaemonSet mode."""
 
@@ -48,6 +48,12 @@ class Snapshot:
     """Slurm's nodes; None: Slurm has not answered, so nobody may assume."""
     slurm_trouble: str = ""
     """Why it has not."""
+    slurm_silence: float | None = None
+    """Seconds for which it has been asked in vain; None: it answers, or has not been asked."""
+    suspended: AbstractSet[str] = frozenset()
+    """Slurm nodes that say they are idle and whose jobs are suspended."""
+    served: AbstractSet[str] = frozenset()
+    """The uids of workers that were ready at some time."""
     takers: Sequence[Machine] = ()
     """Machines that may take a worker, in DaemonSet mode."""
     keepers: AbstractSet[str] = frozenset()
@@ -100,11 +106,6 @@ class Snapshot:
         return pod.metadata.labels.get(HASH, self.revision) == self.revision
 
     @property
-    def drain(self) -> Drain:
-        """How long leaving workers wait for their jobs. Who deletes a set may say that its jobs are to be cancelled."""
-        return _CANCEL if self.cancels else self.node_set.spec.drain
-
-    @property
     def cancels(self) -> bool:
         """The NodeSet is deleted, and its jobs are not to be waited for."""
         return self.deleting and self.node_set.metadata.annotations.get(ON_DELETION, "").lower() == "cancel"
@@ -113,6 +114,11 @@ class Snapshot:
     def per_machine(self) -> bool:
         """DaemonSet mode."""
         return self.node_set.spec.scaling_mode is ScalingMode.DAEMON_SET
+
+    def has_served(self, pod: Pod) -> bool:
+        """Whether a worker is, or ever was, ready, so that jobs may have come to it."""
+        registered = any(one.type == REGISTERED for one in pod.status.conditions)
+        return pod.ready_since is not None or registered or pod.metadata.uid in self.served
 
     def report(self, pod: Pod) -> NodeReport | None:
         """What Slurm says about a worker; None when it says nothing."""
