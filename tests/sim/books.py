@@ -11,14 +11,13 @@ from enum import Enum
 import msgspec
 
 from penstock.cluster.store.records import Change, Record
+from penstock.operator.nodeset.snapshot import ON_DELETION
 from penstock.operator.resources import CUSTOMS, PODS
 from penstock.render import labels
 from tests.simulation.loop import now
 from tests.simulation.manifests import NAMESPACE
 from tests.simulation.port import ACTOR, Call
 from tests.simulation.world import World
-
-from .capabilities import ABLE, Can
 
 
 class Promise(Enum):
@@ -93,6 +92,8 @@ class SetBook:
     present: dict[str, str] = field(default_factory=dict)
     """The same, with those that are leaving."""
     deleting: bool = False
+    cancels: bool = False
+    """Who deleted it said that nobody waits for its jobs."""
     past: list[tuple[float, Wish]] = field(default_factory=list)
     """What people asked for before, and until when."""
 
@@ -114,8 +115,6 @@ class Departure:
     """The NodeSet itself is going."""
 
 
-_A_LOOK = 45.0
-"""Seconds that a look may take while Slurm hardly answers."""
 LATELY = 1.0
 """Seconds: what changed since then nobody can be asked to have heard of."""
 
@@ -175,6 +174,7 @@ class Books:
         uid, book, after = change.uid, self.sets.get(change.uid), change.after
         if book is not None and not book.deleting and _goes(change):
             book.deleting = True
+            book.cancels = ON_DELETION in change.before.meta.annotations if change.before else False
             self.counted["NodeSets deleted"] += 1
         if after is None:
             self.ended[uid] = self.sets.pop(uid)
@@ -192,7 +192,7 @@ class Books:
 
     def wishes(self, book: SetBook) -> tuple[Wish, ...]:
         """What people ask for, and what they asked for until a moment ago."""
-        since = now() - (LATELY if Can.FRESH in ABLE else _A_LOOK)
+        since = now() - LATELY
         return (book.wish, *(wish for until, wish in book.past if until >= since))
 
     def _pod(self, change: Change) -> None:

@@ -14,13 +14,14 @@ from msgspec.structs import replace
 
 from tests.simulation.port import Fault
 
-from .capabilities import ABLE, Can
 from .schedule import MACHINES, Act, Cluster, Schedule, Set, Step
 
 BLOCK: Final = 200
 FAMILY: Final = 10
 _LENGTH = 30.0
 """Seconds in which people and weather are busy."""
+_SELDOM = 0.2
+"""Of all acts."""
 _SHORTLY = 0.4
 """Seconds after a step in which the operator is at work on it."""
 _About = dict[str, Any]
@@ -50,7 +51,7 @@ def _set(name: str, chance: Random) -> Set:
     return Set(
         name=name,
         replicas=chance.choice([1, 2, 2, 2, 3, 3, 4]),
-        per_machine=Can.MODES in ABLE and chance.random() < 0.08,
+        per_machine=chance.random() < 0.08,
         claims=chance.random() < 0.7,
         policy=_policy(chance),
     )
@@ -58,19 +59,16 @@ def _set(name: str, chance: Random) -> Set:
 
 def _policy(chance: Random) -> _About:
     """A part of a NodeSet's spec."""
-    policy: _About = {}
-    if Can.RETENTION in ABLE:
-        policy["persistentVolumeClaimRetentionPolicy"] = {
-            when: chance.choice(["Retain", "Delete"]) for when in ("whenDeleted", "whenScaled")
-        }
-    if Can.UPDATE in ABLE:
-        kind = chance.choice(["RollingUpdate", "RollingUpdate", "RollingUpdate", "OnDelete"])
-        policy["updateStrategy"] = {"type": kind, "rollingUpdate": {"maxUnavailable": chance.choice([1, 2, "50%"])}}
-    if Can.BOUND in ABLE:
-        action = chance.choice(["Wait", "Requeue", "Cancel"])
-        timeout = chance.choice(["2s", "8s"])
-        policy["drain"] = {"timeout": timeout, "onTimeout": action} if chance.random() < 0.5 else None
-    return policy
+    retention = {when: chance.choice(["Retain", "Delete"]) for when in ("whenDeleted", "whenScaled")}
+    kind = chance.choice(["RollingUpdate", "RollingUpdate", "RollingUpdate", "OnDelete"])
+    strategy = {"type": kind, "rollingUpdate": {"maxUnavailable": chance.choice([1, 2, "50%"])}}
+    action = chance.choice(["Wait", "Requeue", "Cancel"])
+    timeout = chance.choice(["2s", "8s"])
+    return {
+        "persistentVolumeClaimRetentionPolicy": retention,
+        "updateStrategy": strategy,
+        "drain": {"timeout": timeout, "onTimeout": action} if chance.random() < 0.5 else None,
+    }
 
 
 def act_of(seed: int, cluster: Cluster) -> Act:
@@ -81,9 +79,13 @@ def act_of(seed: int, cluster: Cluster) -> Act:
     weather = [_moment(chance, _WEATHER, names) for _ in range(chance.choice([0, 1, 1, 1, 1, 2]))]
     if cluster.leaders > 1 and chance.random() < 0.7:
         weather.append(_at(chance, "the leader is cut off", {"for": round(chance.uniform(8, 40), 1)}))
-    return Act(
-        seed, tuple(sorted([*deeds, *(_timed(chance, one, deeds) for one in weather)], key=lambda step: step.at))
-    )
+    steps = [*deeds, *(_timed(chance, one, deeds) for one in weather), *_rarely(seed, names)]
+    return Act(seed, tuple(sorted(steps, key=lambda step: step.at)))
+
+
+def _rarely(seed: int, names: list[str]) -> list[Step]:
+    chance = Random(f"rare {seed}")  # noqa: S311
+    return [_moment(chance, _RARE, names)] if chance.random() < _SELDOM else []
 
 
 def _timed(chance: Random, fault: Step, deeds: list[Step]) -> Step:
@@ -135,10 +137,6 @@ def _for(shortest: float, longest: float) -> Callable[[Random], _About]:
     return lambda chance: {"for": round(chance.uniform(shortest, longest), 1)}
 
 
-def _able(can: Can, weight: float) -> float:
-    return weight if can in ABLE else 0.0
-
-
 _PEOPLE: dict[str, tuple[float, Callable[[Random], _About]]] = {
     "scale": (5, lambda chance: {"set": "", "replicas": chance.choice([0, 1, 1, 2, 2, 2, 3, 3, 4])}),
     "submit jobs": (4, _jobs),
@@ -146,17 +144,25 @@ _PEOPLE: dict[str, tuple[float, Callable[[Random], _About]]] = {
     "undrain in Slurm": (2, _worker),
     "delete a pod": (1, _worker),
     "delete a machine": (0.4, lambda chance: {**_machine(chance), "for": round(chance.uniform(1, 15), 1)}),
-    "edit the template": (_able(Can.UPDATE, 0.7), _edit),
-    "ask for a window": (_able(Can.WINDOW, 0.3), lambda chance: {**_edit(chance), "in": chance.randint(1, 12)}),
-    "cordon a pod": (_able(Can.CORDON, 1.5), _cordon),
-    "uncordon a pod": (_able(Can.CORDON, 2), _worker),
-    "cordon a machine": (_able(Can.CORDON, 0.8), _machine),
-    "uncordon a machine": (_able(Can.CORDON, 1.2), _machine),
+    "edit the template": (0.7, _edit),
+    "ask for a window": (0.3, lambda chance: {**_edit(chance), "in": chance.randint(1, 12)}),
+    "cordon a pod": (1.5, _cordon),
+    "uncordon a pod": (2, _worker),
+    "cordon a machine": (0.8, _machine),
+    "uncordon a machine": (1.2, _machine),
     "change the policy": (1, lambda chance: {"set": "", "policy": _policy(chance)}),
-    "delete the NodeSet": (_able(Can.PARTITIONS, 0.5), lambda _: {"set": ""}),
+    "delete the NodeSet": (0.5, lambda _: {"set": ""}),
     "make the NodeSet": (0.5, lambda chance: {"set": "", "replicas": chance.randint(1, 3)}),
 }
 """What people do: how often, and the details."""
+
+_RARE: dict[str, tuple[float, Callable[[Random], _About]]] = {
+    "suspend a job": (3, lambda chance: {"job": chance.randrange(6), **_for(2, 40)(chance)}),
+    "delete the NodeSet with its jobs": (1, lambda _: {"set": ""}),
+    "break the Controller": (1, _for(2, 20)),
+    "take a worker's name": (1, lambda chance: {**_worker(chance), **_for(2, 20)(chance)}),
+}
+"""What they do seldom."""
 
 _WEATHER: dict[str, tuple[float, Callable[[Random], _About]]] = {
     "the operator crashes": (2, lambda chance: {"rounds": chance.randrange(30)}),

@@ -27,7 +27,7 @@ class Mutant:
 
     what: str
     place: str
-    """Module and name of what is replaced: `nodeset.act:_may_go`, `slurm:Slurm.waits`."""
+    """Module and name of what is replaced: `nodeset.plan:_step`, `slurm:Slurm.waits`."""
     make: Make
     breaks: frozenset[Promise]
 
@@ -145,6 +145,37 @@ def _sees_nobody(sound: Any) -> Any:
     return fresh
 
 
+def _as_heard_before(_sound: Any) -> Any:
+    async def nodes_since(self: Any) -> Any:
+        known = self.context.slurm.nodes(self.cluster.controller)
+        return known.nodes if known else {}
+
+    return nodes_since
+
+
+def _done_with_it(sound: Any) -> Any:
+    async def act(*given: Any) -> Any:
+        return replace(await sound(*given), unfinished=False)
+
+    return act
+
+
+def _nobody(_sound: Any) -> Any:
+    async def with_jobs(*_given: Any) -> list[str]:
+        return []
+
+    return with_jobs
+
+
+def _without_a_word(sound: Any) -> Any:
+    """Lets workers go whose jobs are to be cancelled, before Slurm could have been asked."""
+
+    def unanswered(now: Any, one: Any) -> Any:
+        return sound(replace(now, slurm_silence=1e9), one)
+
+    return unanswered
+
+
 def _mutant(what: str, place: str, make: Make, *breaks: Promise) -> Mutant:
     return Mutant(what, place, make, frozenset(breaks))
 
@@ -152,7 +183,7 @@ def _mutant(what: str, place: str, make: Make, *breaks: Promise) -> Mutant:
 MUTANTS: dict[str, Mutant] = {
     "hasty": _mutant(
         "does not ask Slurm once more before a worker goes",
-        "nodeset.act:_may_go", _always(True), Promise.JOBS, Promise.DRAINED,
+        "nodeset.act:Acting._may_go", _always(True), Promise.JOBS, Promise.DRAINED,
     ),
     "careless": _mutant(
         "takes a worker for idle of which Slurm does not say anything",
@@ -213,6 +244,28 @@ MUTANTS: dict[str, Mutant] = {
     "ruthless": _mutant(
         "lets a deleted NodeSet go at once, with its workers",
         "nodeset.observe:Observer.fresh", _sees_nobody, Promise.JOBS,
+    ),
+    "interrupting": _mutant(
+        "drains a node without one more look at whose it is by now",
+        "nodeset.act:Acting._nodes_since", _as_heard_before, Promise.PEOPLE,
+    ),
+    "dozing": _mutant(
+        "does not look again at what met a conflict", "nodeset.reconcile:NodeSets._act", _done_with_it, Promise.REST,
+    ),
+    "rash": _mutant(
+        "takes a Controller that it cannot read for gone", "references:unreadable", _always(None), Promise.JOBS,
+    ),
+    "unaware": _mutant(
+        "does not know of suspended jobs", "nodeset.suspended:with_jobs", _nobody, Promise.JOBS,
+    ),
+    "abrupt": _mutant(
+        "does not wait for Slurm to cancel the jobs of a NodeSet that is deleted with them",
+        "nodeset.plan:_unanswered", _without_a_word, Promise.JOBS,
+    ),
+    "amnesic": _mutant(
+        "takes a worker that is not ready for one that never was",
+        "nodeset.snapshot:Snapshot.has_served", lambda _: lambda _now, pod: pod.ready_since is not None, Promise.JOBS,
+        Promise.DRAINED,
     ),
     "stubborn": _mutant(
         "lets no worker go", "nodeset.leaving:leaving", _always([]), Promise.REST,

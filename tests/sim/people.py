@@ -15,6 +15,7 @@ from tests.simulation.manifests import NAMESPACE, Seen, machine
 from tests.simulation.slurm import node_name
 from tests.simulation.slurm_records import HALF, WHOLE
 
+from . import rare
 from .judges.drains import CORDONS
 from .schedule import Set
 from .stage import Stage, manifest
@@ -167,7 +168,7 @@ def worker(stage: Stage, about: dict[str, Any]) -> Seen | None:
     return pods[about["worker"] % len(pods)] if pods else None
 
 
-_IN_SLURM = {"submit jobs", "drain in Slurm", "undrain in Slurm"}
+_IN_SLURM = {"submit jobs", "drain in Slurm", "undrain in Slurm", "suspend a job"}
 DEEDS: dict[str, _Deed] = {
     "scale": _scale,
     "submit jobs": _submit,
@@ -184,4 +185,8 @@ DEEDS: dict[str, _Deed] = {
     "uncordon a machine": _uncordon_machine,
     "delete the NodeSet": _delete_set,
     "make the NodeSet": _make_set,
+    "suspend a job": rare.suspend,
+    "delete the NodeSet with its jobs": rare.delete_with_jobs,
+    "break the Controller": rare.break_controller,
+    "take a worker's name": rare.take_name,
 }

@@ -11,7 +11,6 @@ from tests.simulation.loop import now
 
 from . import people, weather
 from .books import Promise
-from .capabilities import ABLE, Can
 from .judges.calm import RESTS
 from .resting import Unmet, at_work, unmet
 from .schedule import Act, Step
@@ -19,8 +18,6 @@ from .stage import Stage
 
 _REST_WITHIN = 400.0
 """Seconds after the last trouble in which the cluster must have come to rest: running jobs, and the longest pauses."""
-_PATIENCE = 100.0
-"""Seconds after which people help, as long as the operator may need it."""
 _LOOK_EVERY = 2.0
 _SETTLING, _RESTING = 3.0, RESTS * AT_REST + 1
 """Seconds: what is left to tell is told, and then nothing happens."""
@@ -95,8 +92,6 @@ async def _rest(stage: Stage) -> None:
     while (found := unmet(stage) or _idle(stage)) is not None:
         for job in list(slurm.waiting):
             slurm.cancel(job.number)
-        if Can.RETRY not in ABLE and now() > began + _PATIENCE:
-            await _nudge(stage)
         if now() > began + _REST_WITHIN:
             stage.books.breaks(found[0], f"{_REST_WITHIN:.0f} s after the last trouble {found[1]}")
             await asyncio.Event().wait()
@@ -106,10 +101,3 @@ async def _rest(stage: Stage) -> None:
 def _idle(stage: Stage) -> Unmet | None:
     """Nobody is at work: who begins to lead, or was cut off, first has to find out how things are."""
     return None if at_work(stage) else (Promise.REST, "no operator is at work")
-
-
-async def _nudge(stage: Stage) -> None:
-    """Change the NodeSets a little, so that somebody looks at them again."""
-    for one in stage.here.sight.all("NodeSet"):
-        annotations = {"example.org/nudged": f"{now():.0f}"}
-        await stage.here.edit("NodeSet", one.metadata.name, metadata={"annotations": annotations})

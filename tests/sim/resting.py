@@ -15,7 +15,6 @@ from tests.simulation.slurm_records import Node
 from tests.simulation.workloads import is_ready
 
 from .books import Promise
-from .capabilities import ABLE, Can
 from .judges.drains import CORDONS
 from .schedule import Set
 from .stage import Stage
@@ -45,7 +44,7 @@ def _unmet(stage: Stage) -> Iterator[Unmet]:
     live = stage.here.sight.condition("Controller", "slurm", "ConfigurationLive")
     if live.get("reason") != "ReadBack":
         yield Promise.REST, f"the Controller says of its configuration: {live.get('message')}"
-    if Can.PARTITIONS in ABLE and stage.here.slurm.partitions.keys() != {one.name for one in _present(stage)}:
+    if stage.here.slurm.partitions.keys() != {one.name for one in _present(stage)}:
         yield Promise.REST, f"slurmctld runs the partitions {[*stage.here.slurm.partitions]}"
     sets = {one.metadata.uid: one for one in stage.here.sight.all("NodeSet")}
     pods = stage.here.sight.workers()
@@ -87,11 +86,7 @@ def _workers(stage: Stage, one: Seen, pods: list[Seen]) -> Iterator[Unmet]:
             yield Promise.REST, f"{pod.metadata.name} is not registered in Slurm"
     strategy = (one.spec.get("updateStrategy") or {}).get("type", "RollingUpdate")
     newest = one.status.get("nodeSetHash")
-    if (
-        Can.UPDATE in ABLE
-        and strategy == "RollingUpdate"
-        and {pod.metadata.labels.get(HASH) for pod in pods} - {newest}
-    ):
+    if strategy == "RollingUpdate" and {pod.metadata.labels.get(HASH) for pod in pods} - {newest}:
         yield Promise.REST, f"NodeSet {name} has workers of an old template"
 
 
@@ -110,8 +105,7 @@ def _claims(stage: Stage, one: Seen, pods: list[Seen]) -> Iterator[Unmet]:
             claim = stage.here.sight.get("PersistentVolumeClaim", name) if name else None
             if name and (claim is None or claim.metadata.deletion_timestamp is not None):
                 yield Promise.REST, f"{pod.metadata.name} lacks its claim {name}"
-    if Can.RETENTION in ABLE:
-        yield from _owners(stage, one)
+    yield from _owners(stage, one)
 
 
 def _owners(stage: Stage, one: Seen) -> Iterator[Unmet]:
@@ -162,7 +156,7 @@ def _drains(stage: Stage, pods: list[Seen]) -> Iterator[Unmet]:
         pod = workers.get(node.name)
         if pod is None:
             continue
-        wished = _cordoned(stage, pod) if Can.CORDON in ABLE else False
+        wished = _cordoned(stage, pod)
         theirs = node.name in stage.bench.drains.people
         if theirs and not node.drain:
             yield Promise.PEOPLE, f"{node.name} was drained by a person, and is not any more"
@@ -171,8 +165,7 @@ def _drains(stage: Stage, pods: list[Seen]) -> Iterator[Unmet]:
             yield promise, f"{node.name} is drained by {node.whose} ({node.reason}), and nobody wishes it"
         if wished and not node.drain:
             yield Promise.REST, f"{node.name} is cordoned in Kubernetes, and not drained"
-        if Can.MARKS in ABLE:
-            yield from _marks(pod, node)
+        yield from _marks(pod, node)
 
 
 def _marks(pod: Seen, node: Node) -> Iterator[Unmet]:

@@ -16,7 +16,7 @@ ENOUGH = 1500
 RIVALS = next(block for block in range(1000) if cluster_of(block).leaders > 1) * BLOCK
 """The first seed of a cluster with two operators: most have one."""
 
-RARE = {"hasty": 5000}
+RARE = {"hasty": 5000, "amnesic": 0}
 """Where to begin for a mistake that seldom shows: Slurm is asked right before the plan, too."""
 
 

@@ -13,6 +13,7 @@ from penstock.operator.keyring import Rotation
 from penstock.operator.partitions import Closing, Partitions
 from penstock.operator.references import missing
 from penstock.operator.resources import SERVICE_MONITORS, Custom, Pod
+from penstock.operator.slurm import AT_REST
 from penstock.operator.slurm_links import slurm_key
 from penstock.operator.workloads import carries, health
 from penstock.render import accounting as slurmdbd
@@ -44,8 +45,8 @@ async def reconcile(context: Context, kept: Partitions, item: Custom, controller
         made = render.configuration(cluster)
         waits = await _keep(context, item, inventory, cluster, made)
         root = await shared_root.tend(context, item, cluster)
-    if context.slurm.nodes(controller) is None:
-        context.look(slurm_key(controller), 0)
+    # Somebody in a hurry may have asked already: that is no reason not to ask from now on.
+    context.look(slurm_key(controller), 0 if context.slurm.nodes(controller) is None else AT_REST)
     if controller.spec.external:
         elsewhere = summary(ready=None, degraded=waits, well="slurmctld runs elsewhere.")
         return Outcome(conditions=[*elsewhere, *root.conditions], status=root.status, again=root.again)

@@ -1,4 +1,7 @@
-"""Jobs are ended only by the policy that says so: `drain.onTimeout`, when its time is over, and after a warning."""
+"""Jobs are ended only by the policy that says so: `drain.onTimeout`, when its time is over, and after a warning.
+
+Or by who deletes their NodeSet and says that nobody waits for them; they are warned all the same.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,8 @@ class Bound:
 
     def _is_over(self, node: Node, action: str) -> bool:
         since, book = self._drains.ours.get(node.name), self._set_of(node)
+        if book is not None and book.deleting and book.cancels:
+            return action == "Cancel" and node.drain
         if since is None or book is None:
             return False
         return any(_allows(wish, action, now() - since + _ROUNDING) for wish in self._books.wishes(book))

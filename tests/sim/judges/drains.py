@@ -7,7 +7,6 @@ from penstock.cluster.store.records import Change
 from penstock.operator.resources import PODS
 from penstock.render import labels
 from tests.sim.books import LATELY, Books, Promise
-from tests.sim.capabilities import ABLE, Can
 from tests.simulation.loop import now
 from tests.simulation.port import ACTOR
 from tests.simulation.slurm import OPERATOR, PERSON
@@ -57,8 +56,7 @@ class Drains:
         if since is None or asking is None:
             return
         asked = self._books.told.get(asking.who, 0.0)
-        unwarned = word == "DRAIN" and Can.LAST_LOOK not in ABLE
-        if unwarned or (since >= asked and asking.at - asked <= LATELY):
+        if since >= asked and asking.at - asked <= LATELY:
             self._books.counted["races that nobody can win"] += 1
             del self.people[node.name]
         elif word == "UNDRAIN":

@@ -6,7 +6,6 @@ from penstock.api.objects import Json
 from penstock.cluster.store.records import Change
 from penstock.operator.resources import CUSTOMS, PODS
 from tests.sim.books import LATELY, Books, Departure, Promise
-from tests.sim.capabilities import ABLE, Can
 from tests.simulation.loop import now
 from tests.simulation.slurm import OPERATOR
 from tests.simulation.slurm_records import Node
@@ -56,7 +55,7 @@ class Jobs:
     def _node_set(self, change: Change) -> None:
         """A NodeSet that is gone takes along whoever is left of its workers; there should be nobody."""
         book = self._books.ended.get(change.uid)
-        if change.after is not None or book is None or Can.DELETION not in ABLE:
+        if change.after is not None or book is None:
             return
         for node in self._books.here.slurm.nodes.values():
             if node.pod in book.present and node.jobs:

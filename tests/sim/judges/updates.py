@@ -12,7 +12,6 @@ from penstock.cluster.store.records import Change
 from penstock.operator.resources import PODS
 from penstock.render import labels
 from tests.sim.books import Books, Promise, SetBook, Wish
-from tests.sim.capabilities import ABLE, Can
 from tests.simulation.loop import now
 from tests.simulation.manifests import NAMESPACE
 from tests.simulation.slurm import node_name
@@ -37,7 +36,7 @@ class Updates:
 
     def _pod(self, change: Change) -> None:
         departure = self._books.departed.get(change.uid)
-        if departure is None or departure.at != now() or departure.call is None or Can.UPDATE not in ABLE:
+        if departure is None or departure.at != now() or departure.call is None:
             return
         book = self._books.set_of(change.before) if change.before else None
         if book is None or book.deleting or book.wish.per_machine or departure.excess > 0:

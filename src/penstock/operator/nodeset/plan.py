@@ -92,8 +92,6 @@ def _unanswered(now: Snapshot, one: Leaving) -> Remove | Wait:
 
 def _unregistered(now: Snapshot, one: Leaving) -> Remove | Wait:
     """Slurm answers, and knows no such node. That says little of one that was ready before: it may be a slip."""
-    if now.cancels:
-        return Remove(one.pod, f"{one.why}; Slurm does not know it, and jobs are not to be waited for", drained=False)
     if not now.has_served(one.pod):
         return Remove(one.pod, f"{one.why}; Slurm does not know it", drained=True)
     ready = "is" if one.pod.ready_since else "was"
