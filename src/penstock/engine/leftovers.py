@@ -6,6 +6,7 @@ import asyncio
 import shutil
 from pathlib import Path
 
+from penstock import durable
 from penstock.engine import cgroups, mounts, processes
 from penstock.engine.attempts import Attempts
 from penstock.engine.layout import Layout
@@ -36,10 +37,13 @@ def forget_last_boot(layout: Layout) -> None:
     Init containers too: what they made may have been in memory. Volumes on disk stay, as with kubelet.
     """
     place, current = layout.state / "boot", processes.boot_id()
-    if place.exists() and place.read_text() != current:
+    known = place.read_text() if place.exists() else ""
+    if known == current:
+        return
+    if known:  # An empty note was never finished, and says nothing; each container's own record tells its run.
         for directory in layout.pods.glob("*/containers"):
             mounts.unmount_below(directory)
             shutil.rmtree(directory)
         shutil.rmtree(layout.runc, ignore_errors=True)
         layout.make()
-    place.write_text(current)
+    durable.put(place, current.encode())
