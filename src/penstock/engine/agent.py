@@ -27,6 +27,7 @@ from penstock.engine.attempts import Attempts
 from penstock.engine.compose import Composer
 from penstock.engine.contents import CONFIG_MAPS, SECRETS, Content, Contents
 from penstock.engine.directory import Directory
+from penstock.engine.freshness import Freshness
 from penstock.engine.health import Health
 from penstock.engine.host import this_machine
 from penstock.engine.layout import Layout
@@ -38,7 +39,6 @@ from penstock.engine.runtime import Runtime
 from penstock.engine.sandbox import Sandbox
 from penstock.engine.services import SERVICES, Service, cannot_serve
 from penstock.engine.turns import Turns
-from penstock.engine.volumes.sources import references
 from penstock.images.library import Image
 
 _LOG = logging.getLogger(__name__)
@@ -82,8 +82,7 @@ class Agent:
         self._composer = Composer(self._contents, machine=this_machine())
         self._events = Recorder(cluster, component="penstock-engine", instance=means.machine, now=_now)
         self._directory = Directory(self.tasks, self._services, self._tell_of_services)
-        self._stale: dict[str, PodTask] = {}
-        self._refs_changed = asyncio.Event()
+        self._freshness = Freshness(self.tasks, self._tell)
         known = [found for path in means.layout.pods.glob("*") if (found := sandboxes.read(path))]
         in_use = [IPv4Address(one.address) for one in known if one.address != "127.0.0.1"]
         self._addresses = Addresses(means.network.subnet, in_use=in_use)
@@ -109,7 +108,7 @@ class Agent:
             self._looked.set()
             group.create_task(self._events.run())
             group.create_task(self._directory.run())
-            group.create_task(self._keep_volumes())
+            group.create_task(self._freshness.run())
 
     async def _put_first_things_first(self) -> None:
         """Make no container that can wait before those serve that people wait for, but not for long."""
@@ -233,30 +232,8 @@ class Agent:
         await leftovers.remove_pod(directory, runtime=means.runtime, network=means.network, group=means.layout.group)
 
     def _content_changed(self, kind: str, item: Content | None) -> None:
-        if item is None:
-            return
-        for task in self.tasks.values():
-            same = task.pod.metadata.namespace == item.metadata.namespace
-            if same and (kind, item.metadata.name) in references(task.pod):
-                self._stale[task.pod.metadata.uid] = task
-                task.poke()
-        if self._stale:
-            self._refs_changed.set()
-
-    async def _keep_volumes(self) -> None:
-        """Show pods what their ConfigMaps and Secrets hold now."""
-        while True:
-            await self._refs_changed.wait()
-            self._refs_changed.clear()
-            stale, self._stale = self._stale, {}
-            for task in stale.values():
-                if task.sandbox.volumes is None:
-                    continue
-                try:
-                    await task.sandbox.refresh(task.pod)
-                except Exception as problem:
-                    # What was shown stays; the next change tries again.
-                    self._tell(task.pod, "Warning", "FailedMount", str(problem))
+        if item is not None:
+            self._freshness.content_changed(kind, item)
 
     def _tell_of_services(self) -> None:
         """Say what Services promise on Kubernetes and cannot keep here."""

@@ -183,6 +183,9 @@ class PodTask:
                 self._house.tell(self.pod, "Warning", problem.reason, str(problem))
                 self._changed()
             else:
+                if self._poked.is_set() and not self._leaving.is_set():
+                    # What was read at the beginning has changed since: a large claim takes minutes.
+                    continue
                 self._problem = None
                 self._house.moved()
                 self._changed()

@@ -100,9 +100,7 @@ class Sandbox:
             self._claim_address(pod)
             if not self._on_host:
                 await finished(self._network.attach(self._uid, IPv4Address(self.address)))
-            self.volumes = await to_its_end(
-                prepared.prepare, pod, self.directory, self._sources, self._claims, facts=self.facts(pod)
-            )
+            await self._make_volumes(pod)
         except MissingReference as problem:
             raise SandboxProblem("FailedMount", str(problem)) from problem
         except VolumeError as problem:
@@ -112,12 +110,28 @@ class Sandbox:
         except OSError as problem:
             raise SandboxProblem("FailedCreatePodSandBox", f"pod {pod.metadata.name}: {problem}") from problem
 
-    async def refresh(self, pod: Pod) -> bool:
-        """Bring volumes up to date with what they show; whether anything changed. One that goes shows nothing new."""
+    async def _make_volumes(self, pod: Pod) -> None:
+        # While they are made nobody else brings them up to date: two writers would sweep up each other's files.
+        self.volumes = None
         async with self._changing:
-            if self.volumes is None:
+            self.volumes = await to_its_end(
+                prepared.prepare, pod, self.directory, self._sources, self._claims, facts=self.facts(pod)
+            )
+
+    async def refresh(self, pod: Pod) -> bool:
+        """Bring volumes up to date with what they show; whether anything changed.
+
+        One that goes shows nothing new, and whoever makes volumes looks at what has changed when they are made.
+        """
+        if not self._has_volumes():
+            return False
+        async with self._changing:
+            if not self._has_volumes():
                 return False
             return await to_its_end(prepared.refresh, pod, self.directory, self._sources, facts=self.facts(pod))
+
+    def _has_volumes(self) -> bool:
+        return self.volumes is not None
 
     def facts(self, pod: Pod) -> Facts:
         """What the pod can be told of itself before its status says so."""
