@@ -161,7 +161,9 @@ class Agent:
             if task:
                 task.leave(abruptly=True)
         elif task:
+            before = task.pod
             task.update(new)
+            self._freshness.pod_changed(task, before)
         elif not self._halting and not _is_over(new, self._means.layout):
             self._begin(new)
 

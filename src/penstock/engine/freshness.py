@@ -1,4 +1,4 @@
-"""Shows pods what their ConfigMaps and Secrets hold now.
+"""Shows pods what their ConfigMaps and Secrets hold now, and what they themselves say, in the volumes that tell of it.
 
 A pod whose volumes are still being made looks at everything once more when they are (`pod.py`); here are those that
 have them. What cannot be shown now is tried again until it can: nobody changes a ConfigMap twice for our sake.
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from penstock.cluster.queue import WorkQueue
 from penstock.engine.contents import Content
 from penstock.engine.pod import PodTask, Tell
+from penstock.engine.podspec import Pod
+from penstock.engine.volumes.contents import tells_of_pod
 from penstock.engine.volumes.sources import references
 
 _WORKERS = 2
@@ -38,6 +40,14 @@ class Freshness:
             same = task.pod.metadata.namespace == item.metadata.namespace
             if same and (kind, item.metadata.name) in references(task.pod):
                 self._note(task)
+
+    def pod_changed(self, task: PodTask, before: Pod) -> None:
+        """A pod has changed; of all that it can be told of itself only labels and annotations ever do."""
+        old, new = before.metadata, task.pod.metadata
+        if (old.labels, old.annotations) == (new.labels, new.annotations):
+            return
+        if any(map(tells_of_pod, task.pod.spec.volumes)):
+            self._note(task)
 
     def _note(self, task: PodTask) -> None:
         self._stale.add(task.pod.metadata.uid)

@@ -1,4 +1,4 @@
-"""Pods see what their ConfigMaps say now: whenever it changed, and whatever was in the way."""
+"""Pods see what their ConfigMaps, and they themselves, say now: whenever it changed, and whatever was in the way."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 from tests.cluster.virtual_time import run, until
 
+from penstock.engine.podspec import PODS
 from penstock.engine.sandbox import Sandbox
 
-from .played_agent import machine
+from .played_agent import NAMESPACE, machine
 from .pods import Given, pod
 
 CONFIG = {"name": "v", "configMap": {"name": "cm"}}
 CLAIM = {"name": "c", "persistentVolumeClaim": {"claimName": "large"}}
+LABELS = [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]
 
 
 @pytest.fixture
@@ -73,6 +75,40 @@ def test_a_change_that_cannot_be_shown_now_is_shown_as_soon_as_it_can(tmp_path: 
             assert it.shown(uid, "file") == "one"
             in_the_way.rmdir()
             await until(lambda: it.shown(uid, "file") == "two", within=120)
+
+    run(story())
+
+
+@pytest.mark.usefixtures("without_threads")
+@pytest.mark.parametrize(
+    "volume", [{"downwardAPI": {"items": LABELS}}, {"projected": {"sources": [{"downwardAPI": {"items": LABELS}}]}}]
+)
+def test_a_pod_reads_its_labels_as_they_are(tmp_path: Path, volume: dict[str, Any]) -> None:
+    async def story() -> None:
+        async with machine(tmp_path) as it:
+            uid = await it.pod("p", labels={"app": "one"}, volumes=[{"name": "v", **volume}])
+            await until(lambda: it.shown(uid, "labels") == 'app="one"')
+            before = (it.volume(uid) / "..data").readlink()
+            await it.store.patch(PODS, "p", {"metadata": {"labels": {"app": "two"}}}, namespace=NAMESPACE)
+            await until(lambda: it.shown(uid, "labels") == 'app="two"')
+            assert (it.volume(uid) / "..data").readlink() != before, "as a whole"
+
+    run(story())
+
+
+@pytest.mark.usefixtures("without_threads")
+def test_labels_are_nothing_to_pods_that_do_not_read_them(tmp_path: Path) -> None:
+    """Workers are labelled often, and their volumes are many."""
+
+    async def story() -> None:
+        async with machine(tmp_path) as it:
+            await it.config_map("cm", file="one")
+            uid = await it.pod("p", labels={"app": "one"}, volumes=[CONFIG])
+            await until(lambda: it.shown(uid, "file") == "one")
+            (it.volume(uid) / "..data" / "file").write_text("as nobody looked")
+            await it.store.patch(PODS, "p", {"metadata": {"labels": {"app": "two"}}}, namespace=NAMESPACE)
+            await asyncio.sleep(600)
+            assert it.shown(uid, "file") == "as nobody looked"
 
     run(story())
 
