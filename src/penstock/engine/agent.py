@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from ipaddress import IPv4Address
 from pathlib import Path
 
+from penstock.cluster.backoff import Backoff
 from penstock.cluster.events import Recorder
 from penstock.cluster.groups import TaskGroup
 from penstock.cluster.informer import Informer
@@ -44,6 +45,7 @@ from penstock.images.library import Image
 _LOG = logging.getLogger(__name__)
 _AGAIN = 5.0
 """Seconds before a pod whose task failed is taken up again: a mistake of ours must not end its containers."""
+_CLEARING = Backoff(first=_AGAIN, longest=60.0)
 _FIRST_THINGS = 1.5
 """Seconds that controllers and workers have the processors to themselves when a cluster starts again."""
 _DIAL = 5.0
@@ -183,6 +185,7 @@ class Agent:
         except Exception:
             _LOG.exception("pod %s/%s: leading it failed; it is taken up again", *task.pod.key)
             await asyncio.sleep(_AGAIN)
+            await self._see_off(task)
             del self.tasks[uid]
             if current := self._pods.get(task.pod.metadata.name, task.pod.metadata.namespace):
                 self._look(None, current)
@@ -190,6 +193,23 @@ class Agent:
             if not self._halting:
                 del self.tasks[uid]
         self._directory.moved()
+
+    async def _see_off(self, task: PodTask) -> None:
+        """Clear a pod away that the store has forgotten: nobody will ever ask for that again."""
+        failures = 0
+        while not self._halting and not self._is_known(task.pod):
+            try:
+                await task.clear()
+            except Exception as problem:
+                failures += 1
+                _LOG.warning("pod %s/%s is deleted and cannot be cleared away yet: %s", *task.pod.key, problem)
+                await asyncio.sleep(_CLEARING.delay(failures))
+            else:
+                return
+
+    def _is_known(self, pod: Pod) -> bool:
+        current = self._pods.get(pod.metadata.name, pod.metadata.namespace)
+        return current is not None and current.metadata.uid == pod.metadata.uid
 
     @property
     def _house(self) -> House:

@@ -116,7 +116,7 @@ class PodTask:
         reporting = asyncio.create_task(self._report())
         try:
             await self._live()
-            await self._clear()
+            await self.clear()
         finally:
             reporting.cancel()
             await asyncio.gather(reporting, return_exceptions=True)
@@ -135,6 +135,12 @@ class PodTask:
         await self._stop(deadline)
         await self._attempts.clear()
         await self.sandbox.remove()
+
+    async def clear(self) -> None:
+        """Take away what it was made of; whoever fails at it tries again."""
+        await self._attempts.clear()
+        await self.sandbox.remove()
+        self._house.moved()
 
     async def _live(self) -> None:
         living = asyncio.create_task(self._containers())
@@ -239,12 +245,6 @@ class PodTask:
     async def _stop_each(keepers: Sequence[Keeper], deadline: float) -> None:
         for keeper in keepers:
             await keeper.stop(deadline)
-
-    async def _clear(self) -> None:
-        """Take away what it was made of."""
-        await self._attempts.clear()
-        await self.sandbox.remove()
-        self._house.moved()
 
     async def _forget(self) -> None:
         """Tell the store that nothing is left, so that it may forget the pod."""

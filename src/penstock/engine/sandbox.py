@@ -66,6 +66,8 @@ class Sandbox:
         self.directory = directory
         self.volumes: Prepared | None = None
         self.address = ""
+        self._parting = ""
+        """The address that it had; nobody else's before everything of it is gone."""
         self._uid = pod.metadata.uid
         self._on_host = pod.spec.host_network
         self._network = network
@@ -140,15 +142,16 @@ class Sandbox:
     async def remove(self) -> None:
         """Take everything away; claims are not ours and stay."""
         # Nobody writes names or files for who has neither: what is written while the directory goes would stay.
-        address, self.address = self.address, ""
+        self._parting, self.address = self.address or self._parting, ""
         async with self._changing:
             self.volumes = None
         if not self._on_host:
             await self._network.detach(self._uid)
         await asyncio.to_thread(prepared.remove, self.directory)
         await asyncio.to_thread(cgroups.remove, cgroups.here().paths(self.group))
-        if address and not self._on_host:
-            self._addresses.release(IPv4Address(address))
+        if self._parting and not self._on_host:
+            self._addresses.release(IPv4Address(self._parting))
+        self._parting = ""
 
     def _claim_address(self, pod: Pod) -> None:
         if self.address:

@@ -33,6 +33,8 @@ class PlayedNetwork(Network):
         self.cables: dict[str, IPv4Address] = {}
         self.refusals = 0
         """How often a pod cannot be detached before it can."""
+        self.tries: list[float] = []
+        """When a pod was to be detached."""
 
     def attached(self) -> set[str]:
         """Those with a cable."""
@@ -47,6 +49,7 @@ class PlayedNetwork(Network):
 
     async def detach(self, pod_id: str) -> None:
         """Take a cable away."""
+        self.tries.append(asyncio.get_running_loop().time())
         if self.refusals > 0:
             self.refusals -= 1
             raise NetworkError("the kernel is busy")
