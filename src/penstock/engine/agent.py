@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from penstock.cluster.backoff import Backoff
 from penstock.cluster.events import Recorder
 from penstock.cluster.groups import TaskGroup
 from penstock.cluster.informer import Informer
@@ -45,7 +45,6 @@ from penstock.images.library import Image
 _LOG = logging.getLogger(__name__)
 _AGAIN = 5.0
 """Seconds before a pod whose task failed is taken up again: a mistake of ours must not end its containers."""
-_CLEARING = Backoff(first=_AGAIN, longest=60.0)
 _FIRST_THINGS = 1.5
 """Seconds that controllers and workers have the processors to themselves when a cluster starts again."""
 _DIAL = 5.0
@@ -102,7 +101,7 @@ class Agent:
                 group.create_task(informer.run())
             await self._means.network.ensure_fabric()
             await asyncio.gather(*(informer.synced.wait() for informer in self._informers), begin.wait())
-            await self._sweep()
+            await self._sweep(group)
             self._subscribe()
             group.create_task(self._put_first_things_first())
             for pod in sorted(self._pods.all(), key=rank):
@@ -196,16 +195,11 @@ class Agent:
 
     async def _see_off(self, task: PodTask) -> None:
         """Clear a pod away that the store has forgotten: nobody will ever ask for that again."""
-        failures = 0
-        while not self._halting and not self._is_known(task.pod):
-            try:
-                await task.clear()
-            except Exception as problem:
-                failures += 1
-                _LOG.warning("pod %s/%s is deleted and cannot be cleared away yet: %s", *task.pod.key, problem)
-                await asyncio.sleep(_CLEARING.delay(failures))
-            else:
-                return
+        if not self._is_known(task.pod):
+            await leftovers.insist("/".join(task.pod.key), task.clear, unless=self._is_halting)
+
+    def _is_halting(self) -> bool:
+        return self._halting
 
     def _is_known(self, pod: Pod) -> bool:
         current = self._pods.get(pod.metadata.name, pod.metadata.namespace)
@@ -238,15 +232,22 @@ class Agent:
             compose=self._composer.of(pod, sandbox), turn=lambda: self._turns.one(rank(pod)),
         )  # fmt: skip
 
-    async def _sweep(self) -> None:
-        """Remove what belongs to no pod any more."""
+    async def _sweep(self, group: TaskGroup) -> None:
+        """Remove what belongs to no pod any more, before others begin in its place; what refuses holds up nobody."""
         present = {pod.metadata.uid for pod in self._pods.all()}
         for path in self._means.layout.pods.glob("*"):
             if path.name not in present:
                 _LOG.info("pod %s is nobody's any more; it is removed", path.name)
-                await self.remove(path)
+                await self._swept(group, path.name, partial(self.remove, path))
         for uid in self._means.network.attached() - present:
-            await self._means.network.detach(uid)
+            await self._swept(group, uid, partial(self._means.network.detach, uid))
+
+    async def _swept(self, group: TaskGroup, pod: str, clear: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await clear()
+        except Exception:
+            # Which tells of it, if that was not all.
+            group.create_task(leftovers.insist(pod, clear, unless=self._is_halting))
 
     async def remove(self, directory: Path) -> None:
         """End and remove a pod of which only the directory is known."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from penstock import durable
+from penstock.cluster.backoff import Backoff
 from penstock.engine import cgroups, mounts, processes
 from penstock.engine.attempts import Attempts
 from penstock.engine.layout import Layout
@@ -14,6 +17,10 @@ from penstock.engine.network import Network
 from penstock.engine.runtime import Runtime
 from penstock.engine.volumes import prepared
 from penstock.images.library import Image
+
+_LOG = logging.getLogger(__name__)
+_BACKOFF = Backoff(first=5.0, longest=60.0)
+"""Between two tries to clear a pod away."""
 
 
 async def remove_pod(directory: Path, *, runtime: Runtime, network: Network, group: str) -> None:
@@ -29,6 +36,20 @@ async def remove_pod(directory: Path, *, runtime: Runtime, network: Network, gro
     await network.detach(directory.name)
     await asyncio.to_thread(prepared.remove, directory)
     await asyncio.to_thread(cgroups.remove, cgroups.here().paths(f"{group}/{directory.name}"))
+
+
+async def insist(pod: str, clear: Callable[[], Awaitable[None]], *, unless: Callable[[], bool]) -> None:
+    """Clear a pod away of which nobody will ask again, until it works."""
+    failures = 0
+    while not unless():
+        try:
+            await clear()
+        except Exception as problem:
+            failures += 1
+            _LOG.warning("pod %s is gone and cannot be cleared away yet: %s", pod, problem)
+            await asyncio.sleep(_BACKOFF.delay(failures))
+        else:
+            return
 
 
 def forget_last_boot(layout: Layout) -> None:

@@ -67,6 +67,7 @@ class Machine:
         means = Means(cluster=self.store, layout=self.layout, machine=MACHINE, find=_no_image, claims=claims)
         means.network, means.runtime = self.network, PlayedRuntime(self.layout.runc)
         self.agent = Agent(means)
+        self.begin = asyncio.Event()
 
     async def pod(self, name: str, **said: Any) -> str:
         """Have a pod on this machine; its uid."""
@@ -92,12 +93,14 @@ class Machine:
 
 
 @asynccontextmanager
-async def machine(directory: Path, claims: Callable[[str, str], Path] | None = None) -> AsyncIterator[Machine]:
-    """A machine whose agent runs."""
+async def machine(
+    directory: Path, claims: Callable[[str, str], Path] | None = None, *, begins: bool = True
+) -> AsyncIterator[Machine]:
+    """A machine whose agent runs, or waits for `begin`."""
     it = Machine(directory, claims or (lambda _namespace, _name: directory))
-    begin = asyncio.Event()
-    begin.set()
-    running = asyncio.create_task(it.agent.run(begin))
+    if begins:
+        it.begin.set()
+    running = asyncio.create_task(it.agent.run(it.begin))
     try:
         yield it
     finally:

@@ -77,6 +77,22 @@ def test_who_is_refused_again_and_again_asks_less_and_less_often(tmp_path: Path)
     run(story())
 
 
+def test_a_leftover_that_cannot_be_removed_keeps_nobody_from_beginning(tmp_path: Path) -> None:
+    """An agent that ended with it would be started, and end, for ever."""
+
+    async def story() -> None:
+        async with machine(tmp_path, begins=False) as it:
+            leftover = it.layout.pod("of-nobody")
+            leftover.mkdir()
+            it.network.refusals = 3
+            it.begin.set()
+            uid = await it.pod("p")
+            await until(lambda: uid in it.network.cables, within=10)
+            await until(lambda: not leftover.exists(), within=600)
+
+    run(story())
+
+
 def test_its_address_is_free_when_it_is_gone_and_not_before(tmp_path: Path) -> None:
     """An address that is given anew would meet the old cable; one that is never given back is lost."""
 
