@@ -26,6 +26,7 @@ from penstock.cluster.errors import ClusterError, NotYet
 from penstock.cluster.store import Store
 from penstock.engine.agent import Agent, Means
 from penstock.engine.layout import Layout
+from penstock.engine.node_name import node_name
 from penstock.engine.streams import Streams
 from penstock.engine.volumes.sources import MissingReference
 from penstock.engine.workloads import readable
@@ -64,9 +65,10 @@ class _Logs:
 async def run(plan: Plan) -> None:
     """Run until told to stop."""
     plan.layout.make()
-    name, logs, told = socket.gethostname(), _Logs(), _told_to_stop()
+    logs, told = _Logs(), _told_to_stop()
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(Store(plan.layout.store, logs=logs, unfit=readable.problem))
+        name = await node_name(store, plan.layout.node, host=socket.gethostname())
         workloads = Workloads(store, claims_root=plan.layout.claims, machine_name=name, machine_address=LOOPBACK)
         means = Means(
             cluster=store, layout=plan.layout, machine=name, find=plan.library.find, claims=_claims(workloads)
