@@ -32,6 +32,7 @@ from penstock.engine.volumes.sources import MissingReference
 from penstock.engine.workloads import readable
 from penstock.engine.workloads.runtime import Workloads
 from penstock.images.library import Library
+from penstock.machine import own_log
 from penstock.machine.forward import LOOPBACK, Forward
 
 _LOG = logging.getLogger(__name__)
@@ -76,6 +77,8 @@ async def run(plan: Plan) -> None:
         agent = Agent(means)
         logs.streams = Streams(agent, means.runtime)
         tasks = await stack.enter_async_context(_Tasks())
+        if own_log.is_ours(plan.layout.log):
+            tasks.start(own_log.keep_short(plan.layout.log))
         tasks.start(workloads.run())
         tasks.start(agent.run(workloads.ready))
         # Half a second of imports: containers, which a person waits for, are started before.
