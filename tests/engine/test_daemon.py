@@ -1,7 +1,8 @@
-"""A daemon on a machine of any host name, and on one that is renamed: it starts, and its pods stay its own."""
+"""A daemon by itself: on a machine of any host name, or of a new one, and with a log that has grown for years."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from time import monotonic, sleep
 from uuid import uuid4
 
 import pytest
+
+from tests.engine.containers import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="host names are root's")
 
@@ -36,11 +39,17 @@ def environment() -> Iterator[dict[str, str]]:
         subprocess.run([*PENSTOCK, "down", "--purge", "--yes"], env=made, check=True, capture_output=True)
 
 
+def state(environment: dict[str, str]) -> Path:
+    return Path(environment["PENSTOCK_STATE"], "clusters", environment["PENSTOCK_CLUSTER"])
+
+
 @contextmanager
-def serving(environment: dict[str, str], *, host: str) -> Iterator[None]:
-    """A daemon, on a machine that is called so for it alone."""
+def serving(environment: dict[str, str], *, host: str = "here") -> Iterator[None]:
+    """A daemon, on a machine that is called so for it alone; it writes its log as one in the background does."""
     words = ["unshare", "--uts", "sh", "-c", RENAME, host, *PENSTOCK, "serve"]
-    with subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL) as daemon:
+    log = state(environment) / "penstock.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as said, subprocess.Popen(words, env=environment, stderr=said) as daemon:
         try:
             yield
         finally:
@@ -63,5 +72,14 @@ def test_any_host_name_will_do_and_the_first_is_kept(environment: dict[str, str]
         assert asked(environment, "get", "nodes", "-o", "name") == "node/lab-server\n"
     with serving(environment, host="renamed"):
         assert asked(environment, "get", "nodes", "-o", "name") == "node/lab-server\n"
-    kept = Path(environment["PENSTOCK_STATE"], "clusters", environment["PENSTOCK_CLUSTER"], "node")
-    assert kept.read_text() == "lab-server"
+    assert (state(environment) / "node").read_text() == "lab-server"
+
+
+def test_a_log_that_has_grown_for_years_is_cut(environment: dict[str, str]) -> None:
+    log = state(environment) / "penstock.log"
+    log.parent.mkdir(parents=True)
+    with log.open("wb") as file:
+        file.truncate(50_000_000)
+    with serving(environment):
+        asyncio.run(until(lambda: log.stat().st_size < 1_000_000, within=PATIENCE))
+    assert log.with_name("penstock.log.1").stat().st_size >= 10_000_000
