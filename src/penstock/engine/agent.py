@@ -246,7 +246,7 @@ class Agent:
         try:
             await clear()
         except Exception:
-            # Which tells of it, if that was not all.
+            # Told of by the next try, if that fails too.
             group.create_task(leftovers.insist(pod, clear, unless=self._is_halting))
 
     async def remove(self, directory: Path) -> None:

@@ -57,8 +57,8 @@ def forget_last_boot(layout: Layout) -> None:
 
     Init containers too: what they made may have been in memory. Volumes on disk stay, as with kubelet.
     """
-    place, current = layout.state / "boot", processes.boot_id()
-    known = place.read_text() if place.exists() else ""
+    place, current = layout.state / "boot", processes.boot_id().encode()
+    known = place.read_bytes() if place.exists() else b""
     if known == current:
         return
     if known:  # An empty note was never finished, and says nothing; each container's own record tells its run.
@@ -67,4 +67,4 @@ def forget_last_boot(layout: Layout) -> None:
             shutil.rmtree(directory)
         shutil.rmtree(layout.runc, ignore_errors=True)
         layout.make()
-    durable.put(place, current.encode())
+    durable.put(place, current)

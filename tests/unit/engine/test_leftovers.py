@@ -25,8 +25,10 @@ def left(layout: Layout) -> list[str]:
     return sorted(path.name for path in layout.pod("uid").iterdir())
 
 
-def test_after_a_restart_of_the_machine_containers_are_forgotten_and_volumes_kept(layout: Layout) -> None:
-    (layout.state / "boot").write_text("another run of the machine")
+@pytest.mark.parametrize("note", [b"another run of the machine", b"\0" * 36, b"\xff\xfe"])
+def test_after_a_restart_of_the_machine_containers_are_forgotten_and_volumes_kept(layout: Layout, note: bytes) -> None:
+    """Also when the power went while the note was on its way to the disk."""
+    (layout.state / "boot").write_bytes(note)
     leftovers.forget_last_boot(layout)
     assert left(layout) == ["volumes"]
     (layout.pod("uid") / "containers").mkdir()
