@@ -36,6 +36,36 @@ async def test_a_claim_is_a_directory_before_it_is_bound(tmp_path: Path) -> None
         assert here.port.counted(since) == {}
 
 
+def test_whoever_dies_while_a_directory_is_made_everybody_may_write_there_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, failing = Path.chmod, [True]
+
+    def chmod(path: Path, mode: int) -> None:
+        if failing:
+            failing.clear()
+            raise OSError("killed")
+        real(path, mode)
+
+    monkeypatch.setattr(Path, "chmod", chmod)
+
+    @simulated
+    async def story() -> None:
+        async with world(tmp_path) as here:
+            await here.apply(claim())
+            await here.settled()
+            assert not failing
+            assert here.workloads.path(NAMESPACE, "data").stat().st_mode & 0o777 == 0o777
+            assert len(here.directories()) == 1
+            (tmp_path / NAMESPACE / ".half-made-x").mkdir()
+            await here.crash()
+            here.start()
+            await here.settled()
+            assert len(here.directories()) == 1, "what was never finished is nobody's"
+
+    story()
+
+
 @simulated
 async def test_a_claim_that_is_not_bound_says_so_to_the_engine(tmp_path: Path) -> None:
     async with world(tmp_path) as here:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from penstock.engine.attempts import Attempts
 from penstock.engine.compose import Composer
 from penstock.engine.contents import CONFIG_MAPS, SECRETS, Content, Contents
 from penstock.engine.directory import Directory
+from penstock.engine.freshness import Freshness
 from penstock.engine.health import Health
 from penstock.engine.host import this_machine
 from penstock.engine.layout import Layout
@@ -38,7 +40,6 @@ from penstock.engine.runtime import Runtime
 from penstock.engine.sandbox import Sandbox
 from penstock.engine.services import SERVICES, Service, cannot_serve
 from penstock.engine.turns import Turns
-from penstock.engine.volumes.sources import references
 from penstock.images.library import Image
 
 _LOG = logging.getLogger(__name__)
@@ -82,8 +83,7 @@ class Agent:
         self._composer = Composer(self._contents, machine=this_machine())
         self._events = Recorder(cluster, component="penstock-engine", instance=means.machine, now=_now)
         self._directory = Directory(self.tasks, self._services, self._tell_of_services)
-        self._stale: dict[str, PodTask] = {}
-        self._refs_changed = asyncio.Event()
+        self._freshness = Freshness(self.tasks, self._tell)
         known = [found for path in means.layout.pods.glob("*") if (found := sandboxes.read(path))]
         in_use = [IPv4Address(one.address) for one in known if one.address != "127.0.0.1"]
         self._addresses = Addresses(means.network.subnet, in_use=in_use)
@@ -101,7 +101,7 @@ class Agent:
                 group.create_task(informer.run())
             await self._means.network.ensure_fabric()
             await asyncio.gather(*(informer.synced.wait() for informer in self._informers), begin.wait())
-            await self._sweep()
+            await self._sweep(group)
             self._subscribe()
             group.create_task(self._put_first_things_first())
             for pod in sorted(self._pods.all(), key=rank):
@@ -109,7 +109,7 @@ class Agent:
             self._looked.set()
             group.create_task(self._events.run())
             group.create_task(self._directory.run())
-            group.create_task(self._keep_volumes())
+            group.create_task(self._freshness.run())
 
     async def _put_first_things_first(self) -> None:
         """Make no container that can wait before those serve that people wait for, but not for long."""
@@ -162,7 +162,9 @@ class Agent:
             if task:
                 task.leave(abruptly=True)
         elif task:
+            before = task.pod
             task.update(new)
+            self._freshness.pod_changed(task, before)
         elif not self._halting and not _is_over(new, self._means.layout):
             self._begin(new)
 
@@ -182,6 +184,7 @@ class Agent:
         except Exception:
             _LOG.exception("pod %s/%s: leading it failed; it is taken up again", *task.pod.key)
             await asyncio.sleep(_AGAIN)
+            await self._see_off(task)
             del self.tasks[uid]
             if current := self._pods.get(task.pod.metadata.name, task.pod.metadata.namespace):
                 self._look(None, current)
@@ -189,6 +192,18 @@ class Agent:
             if not self._halting:
                 del self.tasks[uid]
         self._directory.moved()
+
+    async def _see_off(self, task: PodTask) -> None:
+        """Clear a pod away that the store has forgotten: nobody will ever ask for that again."""
+        if not self._is_known(task.pod):
+            await leftovers.insist("/".join(task.pod.key), task.clear, unless=self._is_halting)
+
+    def _is_halting(self) -> bool:
+        return self._halting
+
+    def _is_known(self, pod: Pod) -> bool:
+        current = self._pods.get(pod.metadata.name, pod.metadata.namespace)
+        return current is not None and current.metadata.uid == pod.metadata.uid
 
     @property
     def _house(self) -> House:
@@ -217,15 +232,22 @@ class Agent:
             compose=self._composer.of(pod, sandbox), turn=lambda: self._turns.one(rank(pod)),
         )  # fmt: skip
 
-    async def _sweep(self) -> None:
-        """Remove what belongs to no pod any more."""
+    async def _sweep(self, group: TaskGroup) -> None:
+        """Remove what belongs to no pod any more, before others begin in its place; what refuses holds up nobody."""
         present = {pod.metadata.uid for pod in self._pods.all()}
         for path in self._means.layout.pods.glob("*"):
             if path.name not in present:
                 _LOG.info("pod %s is nobody's any more; it is removed", path.name)
-                await self.remove(path)
+                await self._swept(group, path.name, partial(self.remove, path))
         for uid in self._means.network.attached() - present:
-            await self._means.network.detach(uid)
+            await self._swept(group, uid, partial(self._means.network.detach, uid))
+
+    async def _swept(self, group: TaskGroup, pod: str, clear: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await clear()
+        except Exception:
+            # Told of by the next try, if that fails too.
+            group.create_task(leftovers.insist(pod, clear, unless=self._is_halting))
 
     async def remove(self, directory: Path) -> None:
         """End and remove a pod of which only the directory is known."""
@@ -233,30 +255,8 @@ class Agent:
         await leftovers.remove_pod(directory, runtime=means.runtime, network=means.network, group=means.layout.group)
 
     def _content_changed(self, kind: str, item: Content | None) -> None:
-        if item is None:
-            return
-        for task in self.tasks.values():
-            same = task.pod.metadata.namespace == item.metadata.namespace
-            if same and (kind, item.metadata.name) in references(task.pod):
-                self._stale[task.pod.metadata.uid] = task
-                task.poke()
-        if self._stale:
-            self._refs_changed.set()
-
-    async def _keep_volumes(self) -> None:
-        """Show pods what their ConfigMaps and Secrets hold now."""
-        while True:
-            await self._refs_changed.wait()
-            self._refs_changed.clear()
-            stale, self._stale = self._stale, {}
-            for task in stale.values():
-                if task.sandbox.volumes is None:
-                    continue
-                try:
-                    await task.sandbox.refresh(task.pod)
-                except Exception as problem:
-                    # What was shown stays; the next change tries again.
-                    self._tell(task.pod, "Warning", "FailedMount", str(problem))
+        if item is not None:
+            self._freshness.content_changed(kind, item)
 
     def _tell_of_services(self) -> None:
         """Say what Services promise on Kubernetes and cannot keep here."""

@@ -33,6 +33,8 @@ _ANNOTATIONS = {
     "volume.kubernetes.io/storage-provisioner": PROVISIONER,
 }
 _TRASH = ".trash"
+_HALF_MADE = ".half-made-"
+"""Before the name of a directory that is being made; names of claims never begin so."""
 
 
 class Claims:
@@ -165,15 +167,18 @@ class Claims:
 
     def _prepare(self) -> None:
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for left in [*(self._root / _TRASH).glob("*")]:
+        for left in [*(self._root / _TRASH).glob("*"), *self._root.glob(f"*/{_HALF_MADE}*")]:
             shutil.rmtree(left, ignore_errors=True)
 
     def _make(self, claim: Claim) -> None:
         """Make the directory. Everybody may write there: its way in leads through the root, which is ours alone."""
         directory = self._directory(claim)
         if not directory.is_dir():
-            directory.mkdir(parents=True, exist_ok=True)
-            directory.chmod(0o777)
+            # Moved to its place when it is right: whoever finds it there does not look at its mode again.
+            fresh = directory.with_name(f"{_HALF_MADE}{directory.name}")
+            fresh.mkdir(parents=True, exist_ok=True)
+            fresh.chmod(0o777)
+            fresh.rename(directory)
             durable.sync(directory.parent)
 
     def _throw_away(self, directory: Path, volume: str) -> None:

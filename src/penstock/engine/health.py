@@ -6,7 +6,7 @@ import asyncio
 
 from penstock.engine.attempts import Attempt
 from penstock.engine.podspec import Container, Hook, Probe
-from penstock.engine.probes import Answer, Dial, over_http, over_tcp
+from penstock.engine.probes import Answer, Dial, answered, over_http, over_tcp
 from penstock.engine.runtime import Runtime
 from penstock.engine.sandbox import Sandbox
 
@@ -25,7 +25,7 @@ class Health:
         self._dial = dial
 
     async def ask(self, container: Container, attempt: Attempt, probe: Probe) -> Answer:
-        """One question of a probe."""
+        """One question of a probe; OSError when it cannot be asked."""
         if probe.exec:
             return await self._run(attempt, probe.exec.command, max(probe.timeout_seconds, 1))
         if probe.http_get:
@@ -36,6 +36,9 @@ class Health:
 
     async def do(self, container: Container, attempt: Attempt, hook: Hook) -> Answer:
         """What a hook says is to be done."""
+        return await answered(self._done(container, attempt, hook))
+
+    async def _done(self, container: Container, attempt: Attempt, hook: Hook) -> Answer:
         if hook.exec:
             return await self._run(attempt, hook.exec.command, _LONGEST_HOOK)
         if hook.http_get:

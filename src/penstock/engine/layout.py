@@ -52,6 +52,11 @@ class Layout:
         return self.state / "store.db"
 
     @property
+    def node(self) -> Path:
+        """What this machine is called in the store."""
+        return self.state / "node"
+
+    @property
     def log(self) -> Path:
         """What a process in the background says."""
         return self.state / "penstock.log"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from penstock import durable
+from penstock.cluster.backoff import Backoff
 from penstock.engine import cgroups, mounts, processes
 from penstock.engine.attempts import Attempts
 from penstock.engine.layout import Layout
@@ -13,6 +17,10 @@ from penstock.engine.network import Network
 from penstock.engine.runtime import Runtime
 from penstock.engine.volumes import prepared
 from penstock.images.library import Image
+
+_LOG = logging.getLogger(__name__)
+_BACKOFF = Backoff(first=5.0, longest=60.0)
+"""Between two tries to clear a pod away."""
 
 
 async def remove_pod(directory: Path, *, runtime: Runtime, network: Network, group: str) -> None:
@@ -30,16 +38,33 @@ async def remove_pod(directory: Path, *, runtime: Runtime, network: Network, gro
     await asyncio.to_thread(cgroups.remove, cgroups.here().paths(f"{group}/{directory.name}"))
 
 
+async def insist(pod: str, clear: Callable[[], Awaitable[None]], *, unless: Callable[[], bool]) -> None:
+    """Clear a pod away of which nobody will ask again, until it works."""
+    failures = 0
+    while not unless():
+        try:
+            await clear()
+        except Exception as problem:
+            failures += 1
+            _LOG.warning("pod %s is gone and cannot be cleared away yet: %s", pod, problem)
+            await asyncio.sleep(_BACKOFF.delay(failures))
+        else:
+            return
+
+
 def forget_last_boot(layout: Layout) -> None:
     """Begin anew what an earlier run of the machine had begun: its processes and what was in its memory are gone.
 
     Init containers too: what they made may have been in memory. Volumes on disk stay, as with kubelet.
     """
-    place, current = layout.state / "boot", processes.boot_id()
-    if place.exists() and place.read_text() != current:
+    place, current = layout.state / "boot", processes.boot_id().encode()
+    known = place.read_bytes() if place.exists() else b""
+    if known == current:
+        return
+    if known:  # An empty note was never finished, and says nothing; each container's own record tells its run.
         for directory in layout.pods.glob("*/containers"):
             mounts.unmount_below(directory)
             shutil.rmtree(directory)
         shutil.rmtree(layout.runc, ignore_errors=True)
         layout.make()
-    place.write_text(current)
+    durable.put(place, current)

@@ -116,7 +116,7 @@ class PodTask:
         reporting = asyncio.create_task(self._report())
         try:
             await self._live()
-            await self._clear()
+            await self.clear()
         finally:
             reporting.cancel()
             await asyncio.gather(reporting, return_exceptions=True)
@@ -135,6 +135,12 @@ class PodTask:
         await self._stop(deadline)
         await self._attempts.clear()
         await self.sandbox.remove()
+
+    async def clear(self) -> None:
+        """Take away what it was made of; whoever fails at it tries again."""
+        await self._attempts.clear()
+        await self.sandbox.remove()
+        self._house.moved()
 
     async def _live(self) -> None:
         living = asyncio.create_task(self._containers())
@@ -183,6 +189,9 @@ class PodTask:
                 self._house.tell(self.pod, "Warning", problem.reason, str(problem))
                 self._changed()
             else:
+                if self._poked.is_set() and not self._leaving.is_set():
+                    # What was read at the beginning has changed since: a large claim takes minutes.
+                    continue
                 self._problem = None
                 self._house.moved()
                 self._changed()
@@ -236,12 +245,6 @@ class PodTask:
     async def _stop_each(keepers: Sequence[Keeper], deadline: float) -> None:
         for keeper in keepers:
             await keeper.stop(deadline)
-
-    async def _clear(self) -> None:
-        """Take away what it was made of."""
-        await self._attempts.clear()
-        await self.sandbox.remove()
-        self._house.moved()
 
     async def _forget(self) -> None:
         """Tell the store that nothing is left, so that it may forget the pod."""

@@ -56,9 +56,18 @@ async def verdicts(probe: Probe, ask: Ask, *, holds: bool | None) -> AsyncGenera
 async def _bounded(ask: Ask, seconds: int) -> Answer:
     try:
         async with asyncio.timeout(max(seconds, 1)):
-            return await ask()
+            return await answered(ask())
     except TimeoutError:
         return Answer(good=False, said=f"no answer within {max(seconds, 1)} s")
+
+
+async def answered(asking: Awaitable[Answer]) -> Answer:
+    """An answer in any case: what keeps us from asking is a bad one, in its own words."""
+    try:
+        return await asking
+    except (OSError, RuntimeError) as problem:
+        # A machine short of processes, descriptors, memory or threads; Python has no better type for the last.
+        return Answer(good=False, said=f"could not be asked: {problem}")
 
 
 async def over_tcp(question: TcpSocket, container: Container, address: str, dial: Dial) -> Answer:

@@ -2,6 +2,9 @@
 
 Beside our own record (`container.json`) a bundle holds what conmon leaves: its process number, and in the end the exit
 code of the container. runc's own state lives with the machine's run, not with the bundle.
+
+None of it is synced: a machine that loses its power loses its containers too. What such an end left half written is as
+good as not there.
 """
 
 from __future__ import annotations
@@ -89,7 +92,7 @@ class Bundle:
         """The record; none when the container was never begun."""
         try:
             return msgspec.json.decode((self.path / _NAME).read_bytes(), type=Record)
-        except FileNotFoundError:
+        except (FileNotFoundError, msgspec.DecodeError):
             return None
 
     def was_started(self) -> bool:
@@ -119,7 +122,7 @@ class Bundle:
         """The control group that the configuration asks for; empty when there is none."""
         try:
             config: Json = msgspec.json.decode((self.path / "config.json").read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, msgspec.DecodeError):
             return ""
         return str(config.get("linux", {}).get("cgroupsPath", ""))
 

@@ -66,6 +66,8 @@ class Sandbox:
         self.directory = directory
         self.volumes: Prepared | None = None
         self.address = ""
+        self._parting = ""
+        """The address that it had; nobody else's before everything of it is gone."""
         self._uid = pod.metadata.uid
         self._on_host = pod.spec.host_network
         self._network = network
@@ -100,9 +102,7 @@ class Sandbox:
             self._claim_address(pod)
             if not self._on_host:
                 await finished(self._network.attach(self._uid, IPv4Address(self.address)))
-            self.volumes = await to_its_end(
-                prepared.prepare, pod, self.directory, self._sources, self._claims, facts=self.facts(pod)
-            )
+            await self._make_volumes(pod)
         except MissingReference as problem:
             raise SandboxProblem("FailedMount", str(problem)) from problem
         except VolumeError as problem:
@@ -112,12 +112,28 @@ class Sandbox:
         except OSError as problem:
             raise SandboxProblem("FailedCreatePodSandBox", f"pod {pod.metadata.name}: {problem}") from problem
 
-    async def refresh(self, pod: Pod) -> bool:
-        """Bring volumes up to date with what they show; whether anything changed. One that goes shows nothing new."""
+    async def _make_volumes(self, pod: Pod) -> None:
+        # While they are made nobody else brings them up to date: two writers would sweep up each other's files.
+        self.volumes = None
         async with self._changing:
-            if self.volumes is None:
+            self.volumes = await to_its_end(
+                prepared.prepare, pod, self.directory, self._sources, self._claims, facts=self.facts(pod)
+            )
+
+    async def refresh(self, pod: Pod) -> bool:
+        """Bring volumes up to date with what they show; whether anything changed.
+
+        One that goes shows nothing new, and whoever makes volumes looks at what has changed when they are made.
+        """
+        if not self._has_volumes():
+            return False
+        async with self._changing:
+            if not self._has_volumes():
                 return False
             return await to_its_end(prepared.refresh, pod, self.directory, self._sources, facts=self.facts(pod))
+
+    def _has_volumes(self) -> bool:
+        return self.volumes is not None
 
     def facts(self, pod: Pod) -> Facts:
         """What the pod can be told of itself before its status says so."""
@@ -126,15 +142,16 @@ class Sandbox:
     async def remove(self) -> None:
         """Take everything away; claims are not ours and stay."""
         # Nobody writes names or files for who has neither: what is written while the directory goes would stay.
-        address, self.address = self.address, ""
+        self._parting, self.address = self.address or self._parting, ""
         async with self._changing:
             self.volumes = None
         if not self._on_host:
             await self._network.detach(self._uid)
         await asyncio.to_thread(prepared.remove, self.directory)
         await asyncio.to_thread(cgroups.remove, cgroups.here().paths(self.group))
-        if address and not self._on_host:
-            self._addresses.release(IPv4Address(address))
+        if self._parting and not self._on_host:
+            self._addresses.release(IPv4Address(self._parting))
+        self._parting = ""
 
     def _claim_address(self, pod: Pod) -> None:
         if self.address:

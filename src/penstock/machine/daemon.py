@@ -26,11 +26,13 @@ from penstock.cluster.errors import ClusterError, NotYet
 from penstock.cluster.store import Store
 from penstock.engine.agent import Agent, Means
 from penstock.engine.layout import Layout
+from penstock.engine.node_name import node_name
 from penstock.engine.streams import Streams
 from penstock.engine.volumes.sources import MissingReference
 from penstock.engine.workloads import readable
 from penstock.engine.workloads.runtime import Workloads
 from penstock.images.library import Library
+from penstock.machine import own_log
 from penstock.machine.forward import LOOPBACK, Forward
 
 _LOG = logging.getLogger(__name__)
@@ -64,9 +66,10 @@ class _Logs:
 async def run(plan: Plan) -> None:
     """Run until told to stop."""
     plan.layout.make()
-    name, logs, told = socket.gethostname(), _Logs(), _told_to_stop()
+    logs, told = _Logs(), _told_to_stop()
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(Store(plan.layout.store, logs=logs, unfit=readable.problem))
+        name = await node_name(store, plan.layout.node, host=socket.gethostname())
         workloads = Workloads(store, claims_root=plan.layout.claims, machine_name=name, machine_address=LOOPBACK)
         means = Means(
             cluster=store, layout=plan.layout, machine=name, find=plan.library.find, claims=_claims(workloads)
@@ -74,6 +77,8 @@ async def run(plan: Plan) -> None:
         agent = Agent(means)
         logs.streams = Streams(agent, means.runtime)
         tasks = await stack.enter_async_context(_Tasks())
+        if own_log.is_ours(plan.layout.log):
+            tasks.start(own_log.keep_short(plan.layout.log))
         tasks.start(workloads.run())
         tasks.start(agent.run(workloads.ready))
         # Half a second of imports: containers, which a person waits for, are started before.

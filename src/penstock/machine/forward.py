@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from penstock.engine.agent import Agent
@@ -71,21 +71,26 @@ async def _listen(lead: Callable[[asyncio.StreamReader, asyncio.StreamWriter], A
 async def relay(
     ours: tuple[asyncio.StreamReader, asyncio.StreamWriter], theirs: tuple[asyncio.StreamReader, asyncio.StreamWriter]
 ) -> None:
-    """Pass bytes both ways until both have no more to say."""
+    """Pass bytes both ways until both have no more to say, or one of them is gone."""
+    ways = [asyncio.create_task(_pass(ours[0], theirs[1])), asyncio.create_task(_pass(theirs[0], ours[1]))]
     try:
-        await asyncio.gather(_pass(ours[0], theirs[1]), _pass(theirs[0], ours[1]))
+        # Who has said everything may still listen; who is gone does neither, and the other would wait for ever.
+        await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
     finally:
         for writer in (ours[1], theirs[1]):
             writer.close()
+        for way in ways:
+            way.cancel()
+        await asyncio.gather(*ways, return_exceptions=True)
 
 
 async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(ConnectionError):
-        while block := await reader.read(_BLOCK):
-            writer.write(block)
-            await writer.drain()
-        if writer.can_write_eof():
-            writer.write_eof()
+    """Pass bytes one way to their end; OSError when either side is gone."""
+    while block := await reader.read(_BLOCK):
+        writer.write(block)
+        await writer.drain()
+    if writer.can_write_eof():
+        writer.write_eof()
 
 
 def _address(forward: Forward, agent: Agent) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import Callable
 from contextlib import aclosing
 
@@ -88,6 +90,29 @@ def test_an_answer_that_does_not_come_is_a_failure() -> None:
             return await anext(found)
 
     assert run(main()) == Answer(good=False, said="no answer within 2 s")
+
+
+@pytest.mark.parametrize(
+    "problem", [OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)), RuntimeError("can't start new thread")]
+)
+def test_a_question_that_cannot_be_asked_is_a_failure_with_its_words_and_asked_again(problem: Exception) -> None:
+    """A machine that is short of processes for a moment must not end a container's probes for good."""
+
+    async def main() -> list[Answer]:
+        problems = [problem]
+
+        async def ask() -> Answer:
+            if problems:
+                raise problems.pop()
+            return Answer(good=True)
+
+        async with aclosing(verdicts(Probe(failure_threshold=1), ask, holds=True)) as found:
+            return [await anext(found), await anext(found)]
+
+    failed, recovered = run(main())
+    assert not failed.good
+    assert str(problem) in failed.said
+    assert recovered.good
 
 
 def served(reply: bytes, question: Callable[[int], HttpGet | TcpSocket]) -> tuple[Answer, list[bytes]]:

@@ -91,7 +91,20 @@ def test_a_reader_in_the_old_directory_is_not_disturbed(tmp_path: Path) -> None:
         assert reader.read() == b"old"
 
 
-STEPS = ("symlink_to", "rename", "unlink", "mkdir", "write_bytes", "chmod")
+STEPS = ("symlink_to", "rename", "unlink", "mkdir", "chmod")
+OTHER_STEPS = ("open", "chown", "fchown", "fchmod")
+
+
+def too_open(volume: Path) -> list[tuple[str, str]]:
+    """Files, in whatever state they are, that allow more than they ever should."""
+    allowed = {name: OLD.get(name, File(b"", 0)).mode | NEW.get(name, File(b"", 0)).mode for name in OLD | NEW}
+    found = [path for top in volume.glob("..20*") for path in top.rglob("*") if path.is_file()]
+    modes = {path: path.stat().st_mode & 0o777 for path in found}
+    return [
+        (str(path), f"{mode:o}")
+        for path, mode in modes.items()
+        if mode & ~allowed["/".join(path.relative_to(volume).parts[1:])]
+    ]
 
 
 class Died(BaseException):
@@ -99,7 +112,7 @@ class Died(BaseException):
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(step=st.integers(0, 40))
+@given(step=st.integers(0, 60))
 def test_whenever_a_writer_dies_readers_see_old_or_new_and_the_next_one_mends_it(
     tmp_path_factory: pytest.TempPathFactory, step: int
 ) -> None:
@@ -119,8 +132,10 @@ def test_whenever_a_writer_dies_readers_see_old_or_new_and_the_next_one_mends_it
         return call
 
     dangerous: dict[str, Any] = {name: dying(getattr(Path, name)) for name in STEPS}
-    with mock.patch.multiple(Path, **dangerous), suppress(Died):
+    others: dict[str, Any] = {name: dying(getattr(os, name)) for name in OTHER_STEPS}
+    with mock.patch.multiple(Path, **dangerous), mock.patch.multiple(os, **others), suppress(Died):
         write(volume, NEW)
+    assert too_open(volume) == [], "a Secret on its way is never for others to read"
     current = (volume / "..data").resolve()
     assert read(current, current.rglob("*")) in (OLD, NEW)
     write(volume, NEW)

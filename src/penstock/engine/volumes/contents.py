@@ -39,6 +39,12 @@ def has_secrets(volume: Volume) -> bool:
     return bool(volume.secret or (volume.projected and any(source.secret for source in volume.projected.sources)))
 
 
+def tells_of_pod(volume: Volume) -> bool:
+    """Whether a volume shows what the pod says of itself."""
+    sources = volume.projected.sources if volume.projected else ()
+    return volume.downward_api is not None or any(source.downward_api for source in sources)
+
+
 def files(volume: Volume, pod: Pod, sources: Sources, facts: Facts) -> Files:
     """The files of a filled volume as they should be now."""
     made: Files = {}

@@ -80,10 +80,16 @@ def _new_directory(volume: Path, wanted: Files, owner: int, group: int | None) -
             if not (directory / parent).exists():
                 (directory / parent).mkdir()
                 _let_in(directory / parent, owner, group)
-        target.write_bytes(file.content)
-        os.chown(target, -1, owner)
-        target.chmod(file.mode)
+        _put(target, file, owner)
     return directory
+
+
+def _put(target: Path, file: File, owner: int) -> None:
+    """Write a file that is nobody's to read before it is its group's: containers see it while it is made."""
+    with open(target, "xb", opener=lambda path, flags: os.open(path, flags, 0)) as made:
+        os.fchown(made.fileno(), -1, owner)
+        os.fchmod(made.fileno(), file.mode)
+        made.write(file.content)
 
 
 def _let_in(directory: Path, owner: int, group: int | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import platform
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -43,11 +42,11 @@ class Workloads:
         cluster: Cluster,
         *,
         claims_root: Path,
-        machine_name: str = "",
+        machine_name: str,
         machine_address: str = "",
         now: Now = now_in_utc,
     ) -> None:
-        self.machine = machine_name or platform.node()
+        self.machine = machine_name
         self.caches = Caches(cluster)
         self.queue: WorkQueue[Key] = WorkQueue()
         self.events = Recorder(cluster, component="penstock-engine", instance=self.machine, now=now)
