@@ -69,8 +69,10 @@ def _up(arguments: argparse.Namespace, progress: Progress) -> int:
         from penstock.machine import process  # noqa: PLC0415
         from penstock.machine.ports import Ports  # noqa: PLC0415
 
-        running = process.found(layout)
-        ports = Ports.of(layout, ssh=arguments.ssh_port, rest=arguments.rest_port, in_use=running is not None)
+        # One that is being started again counts as well: it has its ports.
+        running = process.found(layout) or process.found(layout, "supervise")
+        find_ports = Ports.served if running else Ports.chosen
+        ports = find_ports(layout, ssh=arguments.ssh_port, rest=arguments.rest_port)
         _check([] if running else checks.busy(ports.taken()))
         objects, made = _objects(arguments, layout, _built(arguments, progress))
         began = time.monotonic()
@@ -84,7 +86,8 @@ def _up(arguments: argparse.Namespace, progress: Progress) -> int:
     # The nodes of a cluster that runs may be busy with somebody's jobs: only a new start is proved by one of ours.
     proof = "everything is ready" if running else _proof(asyncio.run(_job(layout, progress)))
     progress.end(f"{proof} ({time.monotonic() - began:.1f} s)")
-    sys.stdout.write(_next_steps(arguments, layout, ports))
+    # Two who began it at once asked for different ports; one of them has it.
+    sys.stdout.write(_next_steps(arguments, layout, Ports.kept(layout) or ports))
     return 0 if arguments.detach else _stay(layout)
 
 
@@ -129,7 +132,7 @@ def _shown(arguments: argparse.Namespace, layout: Layout) -> str:
         from penstock.machine import systemd  # noqa: PLC0415
         from penstock.machine.ports import Ports  # noqa: PLC0415
 
-        return systemd.unit(layout, Ports.of(layout, ssh=arguments.ssh_port, rest=arguments.rest_port))
+        return systemd.unit(layout, Ports.shown(layout, ssh=arguments.ssh_port, rest=arguments.rest_port))
     import yaml  # noqa: PLC0415
 
     from penstock.machine import manifest  # noqa: PLC0415
