@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from penstock.cli.named import add_name
+from penstock.cluster.errors import ClusterError
 from penstock.engine.layout import Layout
 from penstock.machine import process
 from penstock.machine.manifest import NAMESPACE
@@ -35,14 +36,18 @@ def run(argv: Sequence[str]) -> int:
     """Show it; 1 when something is not ready."""
     arguments = _parser().parse_args(argv)
     layout = Layout.of(arguments.cluster)
-    if process.found(layout) is None:
+    if not _is_looked_after(layout):
         sys.stderr.write(f"penstock status: no cluster {layout.cluster} runs here; `penstock up` starts one\n")
         return 1
     if arguments.watch:
         with suppress(KeyboardInterrupt):
             watch(layout, namespace=arguments.namespace)
         return 0
-    report = asyncio.run(_gathered(layout, arguments.namespace))
+    try:
+        report = asyncio.run(_gathered(layout, arguments.namespace))
+    except ClusterError as problem:
+        sys.stderr.write(f"penstock status: {_silence(layout, problem)}\n")
+        return 1
     if arguments.output == "json":
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
     else:
@@ -52,12 +57,30 @@ def run(argv: Sequence[str]) -> int:
 
 def watch(layout: Layout, *, namespace: str, footer: str = "^C ends this view; the cluster goes on") -> None:
     """Keep the screen current until ^C."""
-    while process.found(layout, "supervise") or process.found(layout):
+    while _is_looked_after(layout):
         if sys.stdout.isatty():
-            shown = page(asyncio.run(_gathered(layout, namespace)), layout, colours=True)
+            shown = _screen(layout, namespace)
             sys.stdout.write(f"\x1b[H\x1b[2J{shown}\n{_DIM}{footer}{_PLAIN}\n")
             sys.stdout.flush()
         time.sleep(_AGAIN)
+
+
+def _screen(layout: Layout, namespace: str) -> str:
+    """What is to be seen now; one that does not answer is started again, and whoever watches goes on."""
+    try:
+        return page(asyncio.run(_gathered(layout, namespace)), layout, colours=True)
+    except ClusterError as problem:
+        return f"{_silence(layout, problem)}\n"
+
+
+def _silence(layout: Layout, problem: ClusterError) -> str:
+    # It is so for a moment at every start, and after each death of who looks after it.
+    told = f"cluster {layout.cluster} does not answer ({problem})"
+    return f"{told}; if it does not in a few seconds, see {layout.log}"
+
+
+def _is_looked_after(layout: Layout) -> bool:
+    return bool(process.found(layout, "supervise") or process.found(layout))
 
 
 def page(report: Report, layout: Layout, *, colours: bool) -> str:
