@@ -140,6 +140,26 @@ def test_files_go_in_and_come_out(main: Machine) -> None:
     assert "tar in pod pod ended with" in main.run("cp", "pod:/no/such", "x", "-c", "main").err
 
 
+@pytest.mark.parametrize(
+    ("source", "arrived"),
+    [("data", {"data/file"}), ("./data/", {"data/file"}), ("data/file", {"file"}), ("data/.", {"data/file"}),
+     (".", {"here/data/file"}), ("data/..", {"data/file"})],
+)  # fmt: skip
+def test_a_directory_that_is_there_gets_it_inside_and_stays_as_it_is(
+    main: Machine, tmp_path: Path, source: str, arrived: set[str]
+) -> None:
+    """As with kubectl; whoever spills into /tmp or changes its mode breaks it for everybody."""
+    (main.directory / "here/data").mkdir(parents=True)
+    (main.directory / "here/data/file").write_text("x")
+    (main.directory / "here").chmod(0o700)
+    there = tmp_path / "there"
+    there.mkdir()
+    there.chmod(0o1777)
+    main.says("cp", f"here/{source}", f"pod:{there}/", "-c", "main")
+    assert {str(path.relative_to(there)) for path in there.rglob("*") if path.is_file()} == arrived
+    assert (there.stat().st_mode & 0o7777) == 0o1777
+
+
 @pytest.fixture
 def website() -> Iterator[int]:
     """A port that answers."""
