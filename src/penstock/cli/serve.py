@@ -45,7 +45,7 @@ def run(argv: Sequence[str]) -> int:
             asyncio.run(daemon.run(plan))
     except Occupied as problem:
         sys.stderr.write(f"penstock serve: {problem}\n")
-        return 2
+        return process.OCCUPIED
     return 0
 
 

@@ -57,8 +57,12 @@ def start(arguments: argparse.Namespace, layout: Layout, progress: Progress) -> 
         began = time.monotonic()
         progress.step("starting")
         _give_policies(layout)
-        alive = begin(ports.words())
-    return Begun(objects=objects, made=made, ports=ports, ran=running is not None, alive=alive, at=began)
+        ours = begin(ports.words())
+    # Of two who begin it at once one supervises; the other one's cluster is looked after all the same.
+    return Begun(
+        objects=objects, made=made, ports=ports, ran=running is not None, at=began,
+        alive=lambda: ours() or process.is_kept(layout),
+    )  # fmt: skip
 
 
 def _beginning(layout: Layout) -> AbstractContextManager[Callable[[Sequence[str]], Alive]]:
