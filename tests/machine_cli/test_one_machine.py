@@ -15,9 +15,14 @@ import termios
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import yaml
+
+from penstock.api.objects import Json
+from penstock.cluster import catalogue
 
 from .machine import Machine
 
@@ -123,6 +128,25 @@ def wait_until(holds: object) -> None:
     while not holds():  # type: ignore[operator]
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("words", "run"),
+    [(["--", "echo", "a"], "a"), (["echo", "a"], "a"), (["echo", "--", "a"], "-- a"),
+     (["--", "echo", "a", "--", "b"], "a -- b"), (["-n", "slurm", "--", "echo", "--", "a"], "-- a")],
+)  # fmt: skip
+def test_only_the_first_dashes_of_a_slurm_command_are_ours(main: Machine, words: list[str], run: str) -> None:
+    """`srun -- hostname` is what people write who have read srun's page."""
+    login: Json = {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "login", "namespace": "slurm", "labels": {"app.kubernetes.io/name": "login"}},
+        "spec": {"nodeName": "here", "containers": [{"name": "login", "image": "x"}]},
+    }  # fmt: skip
+    main.put(login)
+    ready = login | {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    pods = catalogue.find("pods").reading(cast(Any, dict))
+    main.there(lambda: main.store.apply_status(pods, ready, manager="test"))
+    assert main.says("slurm", *words) == f"{run}\n"
 
 
 def test_files_go_in_and_come_out(main: Machine) -> None:
