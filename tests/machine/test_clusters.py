@@ -93,6 +93,23 @@ def test_two_clusters_side_by_side_know_nothing_of_each_other(cluster: Site, sma
     assert containers(cluster) == before
 
 
+def test_a_cluster_of_another_namespace_is_proved_there(cluster: Site, tmp_path: Path) -> None:
+    """`up --file` says where to look, runs its job where the nodes are, and makes the keys there."""
+    images = {role: cluster.get(kind, name)["spec"][part]["image"] for role, (kind, name, part) in _IMAGES.items()}
+    other = cluster.beside(f"{cluster.name}-c")
+    other.manifest = tmp_path / "lab.yaml"
+    other.manifest.write_text(re.sub(r"(metadata: {name: [\w-]+)}", r"\1, namespace: lab}", SMALL.format(**images)))
+    try:
+        said = other.run("up", "--detach", "--file", str(other.manifest))
+        assert said.code == 0, said.err + other.trouble()
+        assert "a job has run on small-0 (" in said.err
+        assert f"penstock status --cluster {other.name} -n lab\n" in said.out
+        assert other.says("slurm", "-n", "lab", "--", "srun", "--", "hostname") == "small-0\n"
+    finally:
+        other.down()
+    assert traces(other) == []
+
+
 def test_after_a_power_cut_and_a_reboot_up_begins_anew_with_what_was_on_disk(small: Site) -> None:
     """First all processes die at once; then mounts, networks and all below /run are gone, too (ONE-2)."""
     key = small.get("secrets", "slurm-auth-slurm")["data"]

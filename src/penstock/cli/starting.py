@@ -133,10 +133,11 @@ def wanted(arguments: argparse.Namespace, layout: Layout, images: dict[str, str]
     if arguments.file:
         from penstock.cli.objects.manifests import written  # noqa: PLC0415  (not for --help)
         from penstock.machine import bring_up  # noqa: PLC0415
+        from penstock.machine.applied import applied  # noqa: PLC0415
 
         objects = [body for _, body in written(arguments.file)]
         bring_up.check(objects)
-        return objects, manifest.keys()
+        return objects, manifest.keys(applied(objects).namespaces)
     wishes = manifest.Wishes(
         images=images, workers=arguments.workers, authorized_keys=keys.authorized(layout), walls=str(layout.walls),
         constrained=cgroups.here().kind is cgroups.Kind.V2,

@@ -41,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
         return 1
     if arguments.watch:
         with suppress(KeyboardInterrupt):
-            watch(layout, namespace=arguments.namespace)
+            watch(layout, namespaces=[arguments.namespace])
         return 0
     try:
         report = asyncio.run(_gathered(layout, arguments.namespace))
@@ -55,11 +55,11 @@ def run(argv: Sequence[str]) -> int:
     return 0 if all(thing.ready for thing in report.things) else 1
 
 
-def watch(layout: Layout, *, namespace: str, footer: str = "^C ends this view; the cluster goes on") -> None:
+def watch(layout: Layout, *, namespaces: Sequence[str], footer: str = "^C ends this view; the cluster goes on") -> None:
     """Keep the screen current until ^C."""
     while _is_looked_after(layout):
         if sys.stdout.isatty():
-            shown = _screen(layout, namespace)
+            shown = "\n".join(_screen(layout, namespace) for namespace in namespaces)
             sys.stdout.write(f"\x1b[H\x1b[2J{shown}\n{_DIM}{footer}{_PLAIN}\n")
             sys.stdout.flush()
         time.sleep(_AGAIN)

@@ -65,7 +65,7 @@ def _up(arguments: argparse.Namespace, progress: Progress) -> int:
         from penstock.cli.next_steps import next_steps  # noqa: PLC0415
 
         sys.stdout.write(next_steps(layout, begun))
-        return 0 if arguments.detach else _stay(layout)
+        return 0 if arguments.detach else _stay(layout, begun)
     except KeyboardInterrupt:
         return _interrupted(arguments, layout, progress, begun)
 
@@ -77,7 +77,7 @@ def _proved(begun: Begun, layout: Layout, progress: Progress) -> None:
 
     asyncio.run(_bring_up(layout, begun, progress))
     # The nodes of a cluster that runs may be busy with somebody's jobs: only a new start is proved by one of ours.
-    proof = "everything is ready" if begun.ran else _proof(asyncio.run(_job(layout, progress)))
+    proof = "everything is ready" if begun.ran else _proof(asyncio.run(_job(layout, begun, progress)))
     progress.end(f"{proof} ({time.monotonic() - begun.at:.1f} s)")
 
 
@@ -131,13 +131,15 @@ async def _bring_up(layout: Layout, begun: Begun, progress: Progress) -> None:
             raise NotUp(f"{problem}; it goes on: see penstock status{which}, or end it: penstock down{which}") from None
 
 
-async def _job(layout: Layout, progress: Progress) -> list[str]:
+async def _job(layout: Layout, begun: Begun, progress: Progress) -> list[str]:
     from penstock.cluster.kube import KubeCluster, local  # noqa: PLC0415  (aiohttp: not for --help)
-    from penstock.machine import bring_up, manifest  # noqa: PLC0415
+    from penstock.machine import bring_up  # noqa: PLC0415
+    from penstock.machine.applied import applied  # noqa: PLC0415
 
     progress.step("running a job on every node")
+    namespaces = applied(begun.objects).namespaces
     async with KubeCluster(local(layout.socket)) as cluster:
-        return await bring_up.job_on_every_node(cluster, namespace=manifest.NAMESPACE, seconds=_JOB)
+        return await bring_up.job_on_every_node(cluster, namespaces=namespaces, seconds=_JOB)
 
 
 def _proof(nodes: list[str]) -> str:
@@ -146,13 +148,13 @@ def _proof(nodes: list[str]) -> str:
     )
 
 
-def _stay(layout: Layout) -> int:
+def _stay(layout: Layout, begun: Begun) -> int:
     """Show how the cluster is until ^C, or until nobody looks after it any more."""
     from penstock.cli.down import take_down  # noqa: PLC0415
     from penstock.cli.status import watch  # noqa: PLC0415
-    from penstock.machine import manifest  # noqa: PLC0415
+    from penstock.machine.applied import applied  # noqa: PLC0415
 
-    watch(layout, namespace=manifest.NAMESPACE, footer="^C ends the cluster; its data stays")
+    watch(layout, namespaces=applied(begun.objects).namespaces, footer="^C ends the cluster; its data stays")
     return take_down(layout, Progress("penstock down"))
 
 
