@@ -106,7 +106,7 @@ def page(report: Report, layout: Layout, *, colours: bool) -> str:
         for one in report.pods
     )
     nodes = ((one.name, one.state, _cpus(one.cpus), _reason(one.reason)) for one in report.nodes)
-    jobs = ((one.id, one.name, one.user, one.state, one.time, one.where) for one in report.jobs)
+    jobs = ((one.id, one.name, one.user, one.state, one.time, one.where, one.why) for one in report.jobs)
     return "".join(
         [
             f"cluster {layout.cluster}, looked after by process {known.pid if known else '-'}\n",
@@ -115,7 +115,7 @@ def page(report: Report, layout: Layout, *, colours: bool) -> str:
             *_under(title("NODES"), _table(nodes)),
             *([f"\n  {report.slurm}\n"] if report.slurm else []),
             *_under(title("JOBS"), _table(jobs)),
-            *_under(title("CLAIMS"), _table((one.name, one.phase, one.size) for one in report.claims)),
+            *_under(title("CLAIMS"), _table((one.name, one.phase, one.size, one.why) for one in report.claims)),
         ]
     )
 

@@ -38,6 +38,4 @@ class Applied:
 def applied(objects: Sequence[Json]) -> Applied:
     """What is in a list of objects; who names no namespace means the usual one."""
     ours = [(body["kind"], body.get("metadata") or {}) for body in objects if body.get("apiVersion") == API_VERSION]
-    return Applied(
-        tuple(Named(kind, said.get("namespace") or NAMESPACE, str(said.get("name"))) for kind, said in ours)
-    )
+    return Applied(tuple(Named(kind, said.get("namespace") or NAMESPACE, str(said.get("name"))) for kind, said in ours))

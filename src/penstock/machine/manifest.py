@@ -143,7 +143,5 @@ def _mariadb(image: str) -> list[Json]:
     ]
 
 
-def _object(
-    kind: str, name: str, *, version: str = API_VERSION, namespace: str = NAMESPACE, **fields: object
-) -> Json:
+def _object(kind: str, name: str, *, version: str = API_VERSION, namespace: str = NAMESPACE, **fields: object) -> Json:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": namespace}, **fields}

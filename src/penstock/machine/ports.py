@@ -45,8 +45,8 @@ class Ports(msgspec.Struct, frozen=True):
         asked = cls(ssh or has.ssh, rest or has.rest)
         if asked != has:
             raise NotUp(
-                f"cluster {layout.cluster} runs, with ssh on port {has.ssh} and REST on port {has.rest} of 127.0.0.1; to "
-                f"change that: penstock down, then penstock up {' '.join(asked.words())}"
+                f"cluster {layout.cluster} runs, with ssh on port {has.ssh} and REST on port {has.rest} of 127.0.0.1; "
+                f"to change that: penstock down, then penstock up {' '.join(asked.words())}"
             )
         return has
 

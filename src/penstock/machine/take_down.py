@@ -82,7 +82,7 @@ def _going_on(left: list[str], what: str) -> Iterator[None]:
     """Go on after whatever goes wrong; it is noted."""
     try:
         yield
-    except Exception as problem:  # noqa: BLE001 - a step's own bug must not keep the other steps from their work
+    except Exception as problem:
         left.append(f"{what}: {str(problem) or type(problem).__name__}")
 
 

@@ -58,7 +58,7 @@ async def into(session: Session, place: Place, source: Path, destination: PurePo
 
     An existing directory gets it inside, and stays as it is.
     """
-    if not source.exists():
+    if not await asyncio.to_thread(source.exists):
         raise Complaint(f"{source}: no such file; check the name")
     is_directory = (await _run(session, place, ["test", "-d", str(destination)]))[0] == 0
     own = "" if source.name == ".." else source.name
