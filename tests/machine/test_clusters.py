@@ -189,6 +189,30 @@ def test_status_is_one_screen(cluster: Site) -> None:
     assert {one["name"] for one in told["nodes"] if one["state"] == "idle"} >= {"compute-0", "compute-1"}
 
 
+def test_status_shows_what_people_write_whole(cluster: Site) -> None:
+    """A bar in a name or a reason hides nothing; a job that waits says why."""
+    job = cluster.slurm("sbatch", "--parsable", "--hold", "--job-name=a|b", "--output=/dev/null", "--wrap=true").strip()
+    cluster.slurm("scontrol", "update", "NodeName=compute-1", "State=DRAIN", "Reason=disk | cable")
+    try:
+        told = msgspec.json.decode(cluster.says("status", "--output", "json"))
+    finally:
+        cluster.slurm("scancel", job)
+        cluster.slurm("scontrol", "update", "NodeName=compute-1", "State=UNDRAIN")
+    [shown] = [one for one in told["jobs"] if one["id"] == job]
+    assert (shown["name"], shown["where"]) == ("a|b", "(JobHeldUser)")
+    assert shown["why"].startswith("The job is on hold")
+    assert "disk | cable" in [one["reason"] for one in told["nodes"]]
+
+
+def test_a_cluster_that_runs_keeps_its_ports(cluster: Site) -> None:
+    """Neither who asks for others nor who asks for a unit changes what is noted of them."""
+    ssh, rest = cluster.port("ssh"), cluster.port("rest")
+    refused = cluster.run("up", "--detach", "--suite", cluster.suite, "--ssh-port", "1")
+    assert (refused.code, f"runs, with ssh on port {ssh} " in refused.err) == (1, True), refused
+    assert f"--ssh-port {ssh} --rest-port {rest}\n" in cluster.says("up", "--systemd-unit")
+    assert (cluster.port("ssh"), cluster.port("rest")) == (ssh, rest)
+
+
 def _kill_all(site: Site) -> None:
     """End every process at once, without a word."""
     known = [one for record in containers(site).values() for one in (record.conmon, record.init)]
