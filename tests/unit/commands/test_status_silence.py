@@ -44,16 +44,17 @@ def test_who_watches_goes_on(silent: Layout) -> None:
     words = [sys.executable, "-m", "penstock", "status", "--cluster", "lab", "--watch"]
     with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True) as watching:  # noqa: S603
         os.close(theirs)
-        until_shown_again(ours, "does not answer")
+        until_shown(ours, "does not answer", "^C ends this view")
+        assert watching.poll() is None
         watching.send_signal(signal.SIGINT)
         rest = to_its_end(ours)
         assert (watching.wait(), "Traceback" in rest) == (0, False)
 
 
-def until_shown_again(terminal: int, text: str) -> None:
-    """Read what is shown until this is, for the second time."""
+def until_shown(terminal: int, *texts: str) -> None:
+    """Read what is shown until all of this is."""
     shown = ""
-    while shown.count(text) < 2:
+    while not all(text in shown for text in texts):
         more = os.read(terminal, 1 << 16).decode()
         assert more, shown
         shown += more
