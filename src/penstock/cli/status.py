@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from penstock.cli.named import add_name
-from penstock.cluster.errors import ClusterError
+from penstock.cluster.errors import ClusterError, Unreachable
 from penstock.engine.layout import Layout
 from penstock.machine import process
 from penstock.machine.manifest import NAMESPACE
@@ -74,9 +74,9 @@ def _screen(layout: Layout, namespace: str) -> str:
 
 
 def _silence(layout: Layout, problem: ClusterError) -> str:
-    # It is so for a moment at every start, and after each death of who looks after it.
-    told = f"cluster {layout.cluster} does not answer ({problem})"
-    return f"{told}; if it does not in a few seconds, see {layout.log}"
+    # Nobody is there for a moment at every start, and after each death of who looks after it: that needs no details.
+    why = "" if isinstance(problem, Unreachable) else f" ({problem})"
+    return f"cluster {layout.cluster} does not answer{why}; if it does not in a few seconds, see {layout.log}"
 
 
 def _is_looked_after(layout: Layout) -> bool:
