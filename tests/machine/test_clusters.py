@@ -93,6 +93,23 @@ def test_two_clusters_side_by_side_know_nothing_of_each_other(cluster: Site, sma
     assert containers(cluster) == before
 
 
+def test_a_cluster_of_another_namespace_is_proved_there(cluster: Site, tmp_path: Path) -> None:
+    """`up --file` says where to look, runs its job where the nodes are, and makes the keys there."""
+    images = {role: cluster.get(kind, name)["spec"][part]["image"] for role, (kind, name, part) in _IMAGES.items()}
+    other = cluster.beside(f"{cluster.name}-c")
+    other.manifest = tmp_path / "lab.yaml"
+    other.manifest.write_text(re.sub(r"(metadata: {name: [\w-]+)}", r"\1, namespace: lab}", SMALL.format(**images)))
+    try:
+        said = other.run("up", "--detach", "--file", str(other.manifest))
+        assert said.code == 0, said.err + other.trouble()
+        assert "a job has run on small-0 (" in said.err
+        assert f"penstock status --cluster {other.name} -n lab\n" in said.out
+        assert other.says("slurm", "-n", "lab", "--", "srun", "--", "hostname") == "small-0\n"
+    finally:
+        other.down()
+    assert traces(other) == []
+
+
 def test_after_a_power_cut_and_a_reboot_up_begins_anew_with_what_was_on_disk(small: Site) -> None:
     """First all processes die at once; then mounts, networks and all below /run are gone, too (ONE-2)."""
     key = small.get("secrets", "slurm-auth-slurm")["data"]
@@ -170,6 +187,30 @@ def test_status_is_one_screen(cluster: Site) -> None:
     told = msgspec.json.decode(cluster.says("status", "--output", "json"))
     assert all(one["ready"] for one in told["things"])
     assert {one["name"] for one in told["nodes"] if one["state"] == "idle"} >= {"compute-0", "compute-1"}
+
+
+def test_status_shows_what_people_write_whole(cluster: Site) -> None:
+    """A bar in a name or a reason hides nothing; a job that waits says why."""
+    job = cluster.slurm("sbatch", "--parsable", "--hold", "--job-name=a|b", "--output=/dev/null", "--wrap=true").strip()
+    cluster.slurm("scontrol", "update", "NodeName=compute-1", "State=DRAIN", "Reason=disk | cable")
+    try:
+        told = msgspec.json.decode(cluster.says("status", "--output", "json"))
+    finally:
+        cluster.slurm("scancel", job)
+        cluster.slurm("scontrol", "update", "NodeName=compute-1", "State=UNDRAIN")
+    [shown] = [one for one in told["jobs"] if one["id"] == job]
+    assert (shown["name"], shown["where"]) == ("a|b", "(JobHeldUser)")
+    assert shown["why"].startswith("The job is on hold")
+    assert "disk | cable" in [one["reason"] for one in told["nodes"]]
+
+
+def test_a_cluster_that_runs_keeps_its_ports(cluster: Site) -> None:
+    """Neither who asks for others nor who asks for a unit changes what is noted of them."""
+    ssh, rest = cluster.port("ssh"), cluster.port("rest")
+    refused = cluster.run("up", "--detach", "--suite", cluster.suite, "--ssh-port", "1")
+    assert (refused.code, f"runs, with ssh on port {ssh} " in refused.err) == (1, True), refused
+    assert f"--ssh-port {ssh} --rest-port {rest}\n" in cluster.says("up", "--systemd-unit")
+    assert (cluster.port("ssh"), cluster.port("rest")) == (ssh, rest)
 
 
 def _kill_all(site: Site) -> None:

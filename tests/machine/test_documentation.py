@@ -1,4 +1,4 @@
-"""Every command of docs/one-machine.md runs, in the order of the page."""
+"""Every command of docs/one-machine.md runs, in the order of the page; and what README shows of one machine."""
 
 from __future__ import annotations
 
@@ -16,8 +16,13 @@ SHELL = re.compile(r"```shell\n(.*?)```", re.DOTALL)
 
 def test_the_page_of_one_machine_from_top_to_bottom() -> None:
     """A newcomer who types what docs/one-machine.md shows gets a cluster, and is rid of it in the end."""
-    page = SHELL.findall((ROOT / "docs/one-machine.md").read_text())
-    assert len(page) >= 6
+    *page, down = SHELL.findall((ROOT / "docs/one-machine.md").read_text())
+    assert (len(page) >= 5, down) == (True, "penstock down\n")
+    # README's few lines begin with a cluster that is up already, which costs no second start, and end with its end;
+    # the page's own end finds nothing to do then.
+    [readme] = SHELL.findall((ROOT / "README.md").read_text())
+    assert [line.split()[1] for line in readme.splitlines()] == ["up", "status", "slurm", "scale", "down"]
+    page += [readme, down]
     with site("forky") as place:
         path = f"{Path(sys.executable).parent}:{place.environment['PATH']}"
         try:
@@ -34,4 +39,6 @@ def test_the_page_of_one_machine_from_top_to_bottom() -> None:
         assert re.search(r"MaxTime=01:00:00", done.stdout)
         assert re.search(r"sbatch.*\n", done.stdout)
         assert "ExecStart=" in done.stdout
+        assert re.search(r"penstock up: everything is ready", done.stdout), "README's, of a cluster that ran"
+        assert done.stdout.count(f"cluster {place.name} is down; its data is kept in ") == 2
         assert traces(place) == []

@@ -15,9 +15,14 @@ import termios
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import yaml
+
+from penstock.api.objects import Json
+from penstock.cluster import catalogue
 
 from .machine import Machine
 
@@ -125,6 +130,25 @@ def wait_until(holds: object) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.parametrize(
+    ("words", "run"),
+    [(["--", "echo", "a"], "a"), (["echo", "a"], "a"), (["echo", "--", "a"], "-- a"),
+     (["--", "echo", "a", "--", "b"], "a -- b"), (["-n", "slurm", "--", "echo", "--", "a"], "-- a")],
+)  # fmt: skip
+def test_only_the_first_dashes_of_a_slurm_command_are_ours(main: Machine, words: list[str], run: str) -> None:
+    """`srun -- hostname` is what people write who have read srun's page."""
+    login: Json = {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "login", "namespace": "slurm", "labels": {"app.kubernetes.io/name": "login"}},
+        "spec": {"nodeName": "here", "containers": [{"name": "login", "image": "x"}]},
+    }  # fmt: skip
+    main.put(login)
+    ready = login | {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    pods = catalogue.find("pods").reading(cast(Any, dict))
+    main.there(lambda: main.store.apply_status(pods, ready, manager="test"))
+    assert main.says("slurm", *words) == f"{run}\n"
+
+
 def test_files_go_in_and_come_out(main: Machine) -> None:
     """The played container is this machine, so both ends are ours."""
     inside, data = main.directory / "inside", main.directory / "data"
@@ -138,6 +162,26 @@ def test_files_go_in_and_come_out(main: Machine) -> None:
     main.says("cp", f"pod:{inside}/copy/deep/file", ".", "-c", "main")
     assert (main.directory / "file").stat().st_size == 256_000
     assert "tar in pod pod ended with" in main.run("cp", "pod:/no/such", "x", "-c", "main").err
+
+
+@pytest.mark.parametrize(
+    ("source", "arrived"),
+    [("data", {"data/file"}), ("./data/", {"data/file"}), ("data/file", {"file"}), ("data/.", {"data/file"}),
+     (".", {"here/data/file"}), ("data/..", {"data/file"})],
+)  # fmt: skip
+def test_a_directory_that_is_there_gets_it_inside_and_stays_as_it_is(
+    main: Machine, tmp_path: Path, source: str, arrived: set[str]
+) -> None:
+    """As with kubectl; whoever spills into /tmp or changes its mode breaks it for everybody."""
+    (main.directory / "here/data").mkdir(parents=True)
+    (main.directory / "here/data/file").write_text("x")
+    (main.directory / "here").chmod(0o700)
+    there = tmp_path / "there"
+    there.mkdir()
+    there.chmod(0o1777)
+    main.says("cp", f"here/{source}", f"pod:{there}/", "-c", "main")
+    assert {str(path.relative_to(there)) for path in there.rglob("*") if path.is_file()} == arrived
+    assert (there.stat().st_mode & 0o7777) == 0o1777
 
 
 @pytest.fixture

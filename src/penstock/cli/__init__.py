@@ -80,6 +80,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has seen enough. Python would complain once more while it flushes at exit.
         sys.stdout = None
         return 0
+    except KeyboardInterrupt:
+        sys.stderr.write(f"penstock {words[0]}: interrupted\n")
+        return 130
     except OSError as problem:
         place = problem.filename or "output"
         sys.stderr.write(f"penstock {words[0]}: {place}: {problem.strerror}; check the name and permissions\n")

@@ -7,7 +7,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from penstock.cli.named import add_name
+from penstock.cli.named import add_name, said
 from penstock.cli.progress import Progress
 from penstock.engine.layout import Layout
 from penstock.machine import take_down as machine
@@ -30,10 +30,16 @@ def run(argv: Sequence[str]) -> int:
 
 
 def take_down(layout: Layout, progress: Progress, *, purge: bool = False) -> int:
-    """End a cluster and say so."""
-    there = asyncio.run(machine.take_down(layout, progress.step, purge=purge))
+    """End a cluster and say so; 1 when something of it is left."""
+    ended = asyncio.run(machine.take_down(layout, progress.step, purge=purge))
+    if ended.left:
+        again = f"penstock down{said(layout)}{' --purge' if purge else ''}"
+        progress.end(f"cluster {layout.cluster} is down, but this is left; look into it, then: {again}")
+        sys.stderr.write("".join(f"  {one}\n" for one in ended.left))
+        return 1
     kept = "its data is gone too" if purge else f"its data is kept in {layout.state}"
-    progress.end(f"cluster {layout.cluster} is down; {kept}" if there else f"there is no cluster {layout.cluster}")
+    told = f"cluster {layout.cluster} is down; {kept}" if ended.was_there else f"there is no cluster {layout.cluster}"
+    progress.end(told)
     return 0
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +19,7 @@ from penstock.images.errors import ImageError, MissingImage
 from penstock.images.library import Image, Library
 from penstock.images.packages import parse_list, write_list
 from penstock.images.recipe import book
+from penstock.machine.places import images_directory
 
 _EXAMPLES = """\
 examples:
@@ -29,6 +29,8 @@ examples:
   penstock images list --packages worker           what is in it, with versions
   penstock images build --packages packages.txt    exactly these versions
   penstock images export slurm --to slurm.tar      for podman, containerd, Docker
+  penstock images import mine.tar --name my/worker:1
+  penstock images prune --days 14                  what was superseded, and built that long ago
 """
 _BAR = 24  # characters
 
@@ -36,18 +38,13 @@ _BAR = 24  # characters
 def run(argv: Sequence[str]) -> int:
     """Run one of the commands about images."""
     arguments = _parser().parse_args(argv)
-    library = Library(Path(arguments.directory or state_directory() / "images"))
+    library = Library(Path(arguments.directory or images_directory()))
     act: Callable[[Library, argparse.Namespace], int] = arguments.act
     try:
         return act(library, arguments)
     except ImageError as problem:
         sys.stderr.write(f"penstock images: {problem}\n")
         return 1
-
-
-def state_directory() -> Path:
-    """Where Penstock keeps its things on this machine."""
-    return Path(os.environ.get("PENSTOCK_STATE") or "/var/lib/penstock")
 
 
 def _build(library: Library, arguments: argparse.Namespace) -> int:
@@ -196,18 +193,22 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("-d", "--directory", help="where images are (default: /var/lib/penstock/images)")
+    where = "where images are (default: $PENSTOCK_IMAGES, or /var/lib/penstock/images)"
+    shared.add_argument("-d", "--directory", help=where)
     verbs = parser.add_subparsers(metavar="VERB", required=True)
-    _add_build(verbs.add_parser("build", parents=[shared], help="build the images that are not there yet"))
-    _add_list(verbs.add_parser("list", parents=[shared], help="show the images of this machine"))
-    _add_export(verbs.add_parser("export", parents=[shared], help="write an image as an OCI tar"))
-    taking = verbs.add_parser("import", parents=[shared], help="take an image from an OCI tar")
-    taking.add_argument("file", metavar="FILE", help="a tar in OCI's image layout")
-    taking.add_argument("--name", default="", help="how pods call it (default: as the tar tells)")
-    taking.set_defaults(act=_import)
-    pruning = verbs.add_parser("prune", parents=[shared], help="remove images that newer ones have superseded")
-    pruning.add_argument("--days", type=float, default=0, help="only those built that long ago (default: %(default)s)")
-    pruning.set_defaults(act=_prune)
+
+    def verb(name: str, what: str) -> argparse.ArgumentParser:
+        shown = "".join(f"{line}\n" for line in _EXAMPLES.splitlines() if line.startswith(f"  penstock images {name}"))
+        return verbs.add_parser(
+            name, parents=[shared], help=what, description=f"{what[0].upper()}{what[1:]}.",
+            epilog=f"examples:\n{shown}", formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+
+    _add_build(verb("build", "build the images that are not there yet"))
+    _add_list(verb("list", "show the images of this machine"))
+    _add_export(verb("export", "write an image as an OCI tar"))
+    _add_import(verb("import", "take an image from an OCI tar"))
+    _add_prune(verb("prune", "remove images that newer ones have superseded"))
     return parser
 
 
@@ -233,3 +234,14 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="FILE.tar", required=True, help="the file to write")
     parser.add_argument("--suite", default="", help="of this suite (default: as for build)")
     parser.set_defaults(act=_export)
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a tar in OCI's image layout")
+    parser.add_argument("--name", default="", help="how pods call it (default: as the tar tells)")
+    parser.set_defaults(act=_import)
+
+
+def _add_prune(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--days", type=float, default=0, help="only those built that long ago (default: %(default)s)")
+    parser.set_defaults(act=_prune)

@@ -14,6 +14,11 @@ def add_name(parser: argparse._ActionsContainer, what: str) -> None:
     parser.add_argument("--cluster", type=_name, default=usual, metavar="NAME", help=f"{what} (default: main)")
 
 
+def said(layout: Layout) -> str:
+    """What to add to a command so that it means this cluster."""
+    return "" if layout.cluster == "main" else f" --cluster {layout.cluster}"
+
+
 def _name(text: str) -> str:
     try:
         return Layout.of(text).cluster

@@ -14,6 +14,7 @@ from penstock.machine import daemon, held, process
 from penstock.machine.errors import Occupied
 from penstock.machine.forward import Forward
 from penstock.machine.places import images_directory
+from penstock.machine.ports import Ports
 
 
 def run(argv: Sequence[str]) -> int:
@@ -39,10 +40,12 @@ def run(argv: Sequence[str]) -> int:
     _watch_programs()
     try:
         with process.looking_after(layout):
+            if arguments.ssh_port and arguments.rest_port:
+                Ports(arguments.ssh_port, arguments.rest_port).keep(layout)
             asyncio.run(daemon.run(plan))
     except Occupied as problem:
         sys.stderr.write(f"penstock serve: {problem}\n")
-        return 2
+        return process.OCCUPIED
     return 0
 
 

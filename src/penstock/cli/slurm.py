@@ -14,6 +14,7 @@ from penstock.machine.inside import LOGIN, login_pod
 
 _USAGE = """\
 usage: penstock slurm [--cluster NAME | --context NAME] [-n NAMESPACE] -- COMMAND...
+       penstock slurm COMMAND...
 
 Run a Slurm command in a login pod, with your terminal if you have one.
 
@@ -54,8 +55,8 @@ async def _login_pod(words: list[str]) -> str:
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
-    """Options before the dashes, the command behind; without dashes all of it is the command."""
-    if "--" in words:
-        place = words.index("--")
-        return words[:place], words[place + 1 :]
-    return ([], words) if not words[0].startswith("-") else (words, [])
+    """Options before the first dashes, the command behind; who begins with a command means all of it."""
+    if not words[0].startswith("-"):
+        return [], words
+    place = words.index("--") if "--" in words else len(words)
+    return words[:place], words[place + 1 :]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from penstock.cli.named import add_name
+from penstock.cluster.errors import ClusterError, Unreachable
 from penstock.engine.layout import Layout
 from penstock.machine import process
 from penstock.machine.manifest import NAMESPACE
@@ -35,14 +36,18 @@ def run(argv: Sequence[str]) -> int:
     """Show it; 1 when something is not ready."""
     arguments = _parser().parse_args(argv)
     layout = Layout.of(arguments.cluster)
-    if process.found(layout) is None:
+    if not _is_looked_after(layout):
         sys.stderr.write(f"penstock status: no cluster {layout.cluster} runs here; `penstock up` starts one\n")
         return 1
     if arguments.watch:
         with suppress(KeyboardInterrupt):
-            watch(layout, namespace=arguments.namespace)
+            watch(layout, namespaces=[arguments.namespace])
         return 0
-    report = asyncio.run(_gathered(layout, arguments.namespace))
+    try:
+        report = asyncio.run(_gathered(layout, arguments.namespace))
+    except ClusterError as problem:
+        sys.stderr.write(f"penstock status: {_silence(layout, problem)}\n")
+        return 1
     if arguments.output == "json":
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
     else:
@@ -50,14 +55,32 @@ def run(argv: Sequence[str]) -> int:
     return 0 if all(thing.ready for thing in report.things) else 1
 
 
-def watch(layout: Layout, *, namespace: str, footer: str = "^C ends this view; the cluster goes on") -> None:
+def watch(layout: Layout, *, namespaces: Sequence[str], footer: str = "^C ends this view; the cluster goes on") -> None:
     """Keep the screen current until ^C."""
-    while process.found(layout, "supervise") or process.found(layout):
+    while _is_looked_after(layout):
         if sys.stdout.isatty():
-            shown = page(asyncio.run(_gathered(layout, namespace)), layout, colours=True)
+            shown = "\n".join(_screen(layout, namespace) for namespace in namespaces)
             sys.stdout.write(f"\x1b[H\x1b[2J{shown}\n{_DIM}{footer}{_PLAIN}\n")
             sys.stdout.flush()
         time.sleep(_AGAIN)
+
+
+def _screen(layout: Layout, namespace: str) -> str:
+    """What is to be seen now; one that does not answer is started again, and whoever watches goes on."""
+    try:
+        return page(asyncio.run(_gathered(layout, namespace)), layout, colours=True)
+    except ClusterError as problem:
+        return f"{_silence(layout, problem)}\n"
+
+
+def _silence(layout: Layout, problem: ClusterError) -> str:
+    # Nobody is there for a moment at every start, and after each death of who looks after it: that needs no details.
+    why = "" if isinstance(problem, Unreachable) else f" ({problem})"
+    return f"cluster {layout.cluster} does not answer{why}; if it does not in a few seconds, see {layout.log}"
+
+
+def _is_looked_after(layout: Layout) -> bool:
+    return bool(process.found(layout, "supervise") or process.found(layout))
 
 
 def page(report: Report, layout: Layout, *, colours: bool) -> str:
@@ -83,7 +106,7 @@ def page(report: Report, layout: Layout, *, colours: bool) -> str:
         for one in report.pods
     )
     nodes = ((one.name, one.state, _cpus(one.cpus), _reason(one.reason)) for one in report.nodes)
-    jobs = ((one.id, one.name, one.user, one.state, one.time, one.where) for one in report.jobs)
+    jobs = ((one.id, one.name, one.user, one.state, one.time, one.where, one.why) for one in report.jobs)
     return "".join(
         [
             f"cluster {layout.cluster}, looked after by process {known.pid if known else '-'}\n",
@@ -92,7 +115,7 @@ def page(report: Report, layout: Layout, *, colours: bool) -> str:
             *_under(title("NODES"), _table(nodes)),
             *([f"\n  {report.slurm}\n"] if report.slurm else []),
             *_under(title("JOBS"), _table(jobs)),
-            *_under(title("CLAIMS"), _table((one.name, one.phase, one.size) for one in report.claims)),
+            *_under(title("CLAIMS"), _table((one.name, one.phase, one.size, one.why) for one in report.claims)),
         ]
     )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import sys
 from collections.abc import Sequence
 
 from penstock.cli.named import add_name
 from penstock.engine.layout import Layout
 from penstock.machine import held, process
+from penstock.machine.errors import Occupied
 
 _TOLD = {
     "serve": "Look after a cluster on this machine, in this process: SIGTERM leaves its containers running, SIGINT "
@@ -26,7 +28,11 @@ def run(argv: Sequence[str]) -> int:
         return os.waitstatus_to_exitcode(os.waitpid(arguments.first, 0)[1])
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     words = [*_lasting(argv), *more]
-    return process.supervise(Layout.of(arguments.cluster), words, first=arguments.first)
+    try:
+        return process.supervise(Layout.of(arguments.cluster), words, first=arguments.first)
+    except Occupied as problem:
+        sys.stderr.write(f"penstock supervise: {problem}\n")
+        return process.OCCUPIED
 
 
 def _lasting(argv: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ import asyncio
 
 from penstock.engine.attempts import Attempt
 from penstock.engine.podspec import Container, Hook, Probe
-from penstock.engine.probes import Answer, Dial, answered, over_http, over_tcp
+from penstock.engine.probes import UNABLE, Answer, Dial, over_http, over_tcp
 from penstock.engine.runtime import Runtime
 from penstock.engine.sandbox import Sandbox
 
@@ -35,8 +35,11 @@ class Health:
         return Answer(good=False, said="the probe asks nothing; give it exec, httpGet or tcpSocket")
 
     async def do(self, container: Container, attempt: Attempt, hook: Hook) -> Answer:
-        """What a hook says is to be done."""
-        return await answered(self._done(container, attempt, hook))
+        """What a hook says is to be done; that it cannot be is an answer, too."""
+        try:
+            return await self._done(container, attempt, hook)
+        except UNABLE as problem:
+            return Answer(good=False, said=f"could not be done: {problem}")
 
     async def _done(self, container: Container, attempt: Attempt, hook: Hook) -> Answer:
         if hook.exec:

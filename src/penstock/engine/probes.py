@@ -8,12 +8,18 @@ only bring good news: a failure counts once per period, as people have reckoned 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from penstock.engine.podspec import Container, HttpGet, Probe, TcpSocket
 
+_LOG = logging.getLogger(__name__)
+UNABLE = (OSError, RuntimeError)
+"""What a machine says that is short of processes, descriptors, memory or threads; Python has no better for the last."""
+_AGAIN = 1.0
+"""Seconds until who could not ask tries again."""
 _EARLY, _LONGER = 0.05, 1.6
 """Seconds before the first early question is repeated, and by how much each further pause is longer."""
 
@@ -39,6 +45,9 @@ async def verdicts(probe: Probe, ask: Ask, *, holds: bool | None) -> AsyncGenera
     leaning, in_a_row, failed_at = holds, 0, float("-inf")
     while True:
         answer = await _bounded(ask, probe.timeout_seconds)
+        if answer is None:
+            await asyncio.sleep(_AGAIN)
+            continue
         in_a_row = in_a_row if answer.good == leaning else 0
         leaning = answer.good
         if answer.good:
@@ -53,21 +62,16 @@ async def verdicts(probe: Probe, ask: Ask, *, holds: bool | None) -> AsyncGenera
         await asyncio.sleep(period if holds else min(pause, due) if due > 0 else pause)
 
 
-async def _bounded(ask: Ask, seconds: int) -> Answer:
+async def _bounded(ask: Ask, seconds: int) -> Answer | None:
+    """The answer; None when nobody could ask. As with kubelet that says nothing: nobody is ended for it."""
     try:
         async with asyncio.timeout(max(seconds, 1)):
-            return await answered(ask())
+            return await ask()
     except TimeoutError:
         return Answer(good=False, said=f"no answer within {max(seconds, 1)} s")
-
-
-async def answered(asking: Awaitable[Answer]) -> Answer:
-    """An answer in any case: what keeps us from asking is a bad one, in its own words."""
-    try:
-        return await asking
-    except (OSError, RuntimeError) as problem:
-        # A machine short of processes, descriptors, memory or threads; Python has no better type for the last.
-        return Answer(good=False, said=f"could not be asked: {problem}")
+    except UNABLE as problem:
+        _LOG.warning("a probe could not be asked: %s", problem)
+        return None
 
 
 async def over_tcp(question: TcpSocket, container: Container, address: str, dial: Dial) -> Answer:

@@ -5,12 +5,18 @@ Its author may be a stranger: digests are checked, and `layer` unpacks from with
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
+import lzma
 import os
 import shutil
 import sys
 import tarfile
 import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -25,6 +31,8 @@ from penstock.images.shelf import Record
 _T = TypeVar("_T")
 _ZSTD = b"\x28\xb5\x2f\xfd"  # how such a file begins
 _DIGEST_LENGTH = 64
+_LARGEST = 1 << 26
+"""Bytes of a document; those of real images have some thousands."""
 
 
 class _Descriptor(msgspec.Struct, frozen=True):
@@ -47,15 +55,16 @@ def take(library: Library, path: Path, *, name: str = "") -> Image:
     if os.geteuid() != 0:
         raise MissingMeans("importing an image needs root (files of other owners, chroot); run it as root")
     library.directory.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(path) as tar, shelf.alone(library.directory):
+    with _opened(path) as tar, shelf.alone(library.directory):
         shelf.sweep(library.directory)
         index = _decode(tar, "index.json", _Index)
         if len({manifest.digest for manifest in index.manifests}) != 1:
             raise BadRecipe(f"{path} holds {len(index.manifests)} images; export one at a time")
         chosen = index.manifests[0]
         names = (normal(name),) if name else _names(index, path)
-        manifest = _decode(tar, _blob(chosen.digest), _Manifest)
-        config = _decode(tar, _blob(manifest.config.digest), dict[str, Any]).get("config") or {}
+        manifest = _decode(tar, _blob(chosen.digest), _Manifest, digest=chosen.digest)
+        told = _decode(tar, _blob(manifest.config.digest), dict[str, Any], digest=manifest.config.digest)
+        config = told.get("config") or {}
         place = library.place(chosen.digest)
         if not place.exists():
             with shelf.aside(library.directory) as directory:
@@ -65,6 +74,18 @@ def take(library: Library, path: Path, *, name: str = "") -> Image:
         else:
             shelf.change(place, names=names, preferred=time.time())
     return library.find(chosen.digest)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tarfile.TarFile]:
+    """A tar that somebody gave us; whatever is wrong with it, here or further in, is told as such."""
+    try:
+        with tarfile.open(path) as tar:
+            yield tar
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as problem:
+        # What tarfile says is four lines long, one for each way in which it is no tar.
+        told = f"{path} is no tar, or a damaged one; get it again, or write one by: podman save --format oci-archive"
+        raise BadRecipe(told) from problem
 
 
 def _names(index: _Index, path: Path) -> tuple[str, ...]:
@@ -103,7 +124,8 @@ def _unpack(tar: tarfile.TarFile, manifest: _Manifest, root: Path, scratch: Path
     for layer in manifest.layers:
         with _open(tar, _blob(layer.digest)) as content, scratch.open("wb") as file:
             shutil.copyfileobj(content, file)
-        _check(scratch, layer.digest)
+        with scratch.open("rb") as file:
+            _check(file, layer.digest)
         _decompress(scratch)
         run([sys.executable, "-m", "penstock.images.layer", str(root)], stdin=scratch)
         scratch.unlink()
@@ -120,11 +142,13 @@ def _decompress(path: Path) -> None:
     Path(f"{path}.tar").replace(path)
 
 
-def _check(path: Path, digest: str) -> None:
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+def _check(content: IO[bytes], digest: str) -> None:
+    """Refuse what is not what its name says; then it can be read from its beginning."""
+    content.seek(0)
+    found = hashlib.file_digest(content, "sha256").hexdigest()  # type: ignore[arg-type]  # any file that can be read
     if digest != f"sha256:{found}":
-        raise BadRecipe(f"a layer should be {digest} and is sha256:{found}: the file is damaged; get it again")
+        raise BadRecipe(f"a part should be {digest} and is sha256:{found}: the file is damaged; get it again")
+    content.seek(0)
 
 
 def _blob(digest: str) -> str:
@@ -147,8 +171,12 @@ def _open(tar: tarfile.TarFile, name: str) -> IO[bytes]:
     )
 
 
-def _decode(tar: tarfile.TarFile, name: str, kind: type[_T]) -> _T:
+def _decode(tar: tarfile.TarFile, name: str, kind: type[_T], *, digest: str = "") -> _T:
+    """Read a document; one that has a digest must be the one that was meant."""
+    content = io.BytesIO(_open(tar, name).read(_LARGEST))
+    if digest:
+        _check(content, digest)
     try:
-        return msgspec.json.decode(_open(tar, name).read(), type=kind)
+        return msgspec.json.decode(content.read(), type=kind)
     except msgspec.MsgspecError as problem:
         raise BadRecipe(f"{name} of {tar.name!r}: {problem}") from problem

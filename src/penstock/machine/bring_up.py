@@ -88,9 +88,10 @@ async def ready(cluster: KubeCluster, tell: Tell, *, seconds: float) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def job_on_every_node(cluster: KubeCluster, *, namespace: str, seconds: float) -> list[str]:
+async def job_on_every_node(cluster: KubeCluster, *, namespaces: Sequence[str], seconds: float) -> list[str]:
     """Run `hostname` as a job on every node of every NodeSet that has a partition; the nodes that answered."""
-    found = (await cluster.list(_ours("nodesets"), Selection(namespace=namespace))).items
+    lists = [await cluster.list(_ours("nodesets"), Selection(namespace=one)) for one in namespaces]
+    found = [item for listing in lists for item in listing.items]
     return sorted([name for item in found for name in await _answering(cluster, item, seconds)])
 
 

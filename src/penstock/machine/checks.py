@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ PROGRAMS = {"conmon": "conmon", "runc": "runc", "ip": "iproute2", "apt-get": "ap
 """Programs by the Debian package that has them."""
 _SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _NAMESPACES = ("pid", "net", "mnt", "uts", "ipc")
+_FILE_SYSTEMS = Path("/proc/filesystems")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,24 @@ def problems() -> list[Problem]:
         found.append(Problem("only root can make namespaces and mounts", "run it as root: sudo penstock up"))
     if packages := missing_packages():
         found.append(Problem(f"{', '.join(packages)} missing", f"apt-get install {' '.join(packages)}"))
-    if "overlay" not in Path("/proc/filesystems").read_text().split():
-        found.append(Problem("the kernel has no overlay file system", "modprobe overlay"))
+    if not has_overlay():
+        what = "the kernel has no overlay file system, nor does `modprobe overlay` bring it"
+        found.append(Problem(what, "use a kernel that has it, or install kmod if modprobe is missing"))
     if lacking := [name for name in _NAMESPACES if not Path("/proc/self/ns", name).exists()]:
         found.append(Problem(f"the kernel has no {', '.join(lacking)} namespaces", "use a kernel that has them"))
     if cgroups.here().kind is cgroups.Kind.NONE:
         found.append(Problem("no control groups are mounted", "mount -t cgroup2 none /sys/fs/cgroup"))
     return found
+
+
+def has_overlay(listed: Path = _FILE_SYSTEMS, *, searched: str = _SEARCHED) -> bool:
+    """Whether the kernel knows overlays; Debian's has them as a module, which nobody loads before the first mount."""
+    if "overlay" in listed.read_text().split():
+        return True
+    if (modprobe := shutil.which("modprobe", path=searched)) is None:
+        return False
+    subprocess.run([modprobe, "overlay"], check=False, capture_output=True)  # noqa: S603 - no words of anybody else
+    return "overlay" in listed.read_text().split()
 
 
 def busy(ports: Iterable[int]) -> list[Problem]:

@@ -90,15 +90,19 @@ def usual_images(suite: str) -> dict[str, str]:
     return {role: f"localhost/penstock/{role}:{tag}" for role, tag in tags.items()}
 
 
-def keys() -> list[Json]:
-    """New keys and passwords; those that are there already stay."""
+def keys(namespaces: Sequence[str] = (NAMESPACE,)) -> list[Json]:
+    """New keys and passwords for each namespace; those that are there already stay."""
+    return [key for namespace in namespaces for key in _keys(namespace)]
+
+
+def _keys(namespace: str) -> list[Json]:
     values = {
         "slurm-auth-slurm": {"slurm.key": secrets.token_hex(32)},
         "slurm-auth-jwt": {"jwt.key": secrets.token_hex(32)},
         "mariadb-password": {"password": secrets.token_urlsafe(24)},
         "slurm-sssd-conf": {"sssd.conf": "[sssd]\nservices =\ndomains =\n"},
     }
-    return [_object("Secret", name, version="v1", stringData=values[name]) for name in KEYS]
+    return [_object("Secret", name, version="v1", namespace=namespace, stringData=values[name]) for name in KEYS]
 
 
 def _mariadb(image: str) -> list[Json]:
@@ -139,5 +143,5 @@ def _mariadb(image: str) -> list[Json]:
     ]
 
 
-def _object(kind: str, name: str, *, version: str = API_VERSION, **fields: object) -> Json:
-    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, **fields}
+def _object(kind: str, name: str, *, version: str = API_VERSION, namespace: str = NAMESPACE, **fields: object) -> Json:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": namespace}, **fields}

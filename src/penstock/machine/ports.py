@@ -1,42 +1,59 @@
-"""The ports of loopback that lead into a cluster: chosen once, kept with its state."""
+"""The ports of loopback that lead into a cluster: chosen once, kept with its state by whoever serves them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
+from penstock import durable
 from penstock.engine.layout import Layout
 from penstock.machine import checks
-
-_SSH, _REST = 2222, 6820
-
-
-class _Kept(msgspec.Struct, frozen=True):
-    ssh: int
-    rest: int
+from penstock.machine.errors import NotUp
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(msgspec.Struct, frozen=True):
     """Where ssh and Slurm's REST API are on 127.0.0.1."""
 
     ssh: int
     rest: int
 
     @classmethod
-    def of(cls, layout: Layout, *, ssh: int | None = None, rest: int | None = None, in_use: bool = False) -> Ports:
-        """The ports of a cluster: those asked for, those it had, or free ones; noted for the next time.
+    def kept(cls, layout: Layout) -> Ports | None:
+        """Those that were served last; none when there is no word of them, or none that can be read."""
+        try:
+            return msgspec.json.decode(_place(layout).read_bytes(), type=cls)
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return None
 
-        What it had is taken again unless somebody else has it now; `in_use`: the cluster runs, and has them itself.
-        """
-        place = layout.state / "ports.json"
-        kept = msgspec.json.decode(place.read_bytes(), type=_Kept) if place.exists() else _Kept(_SSH, _REST)
-        had = kept if in_use else _Kept(checks.free_port(kept.ssh), checks.free_port(kept.rest))
-        chosen = cls(ssh or had.ssh, rest or had.rest)
-        layout.make()
-        place.write_bytes(msgspec.json.encode(_Kept(chosen.ssh, chosen.rest)))
-        return chosen
+    @classmethod
+    def chosen(cls, layout: Layout, *, ssh: int | None = None, rest: int | None = None) -> Ports:
+        """For a start: those asked for, those it had, or free ones, where somebody else has them now."""
+        had = cls.kept(layout) or _USUAL
+        return cls(ssh or checks.free_port(had.ssh), rest or checks.free_port(had.rest))
+
+    @classmethod
+    def shown(cls, layout: Layout, *, ssh: int | None = None, rest: int | None = None) -> Ports:
+        """For a start some other time: those asked for, those it has or had, else such as are free now."""
+        had = cls.kept(layout) or cls.chosen(layout)
+        return cls(ssh or had.ssh, rest or had.rest)
+
+    @classmethod
+    def served(cls, layout: Layout, *, ssh: int | None = None, rest: int | None = None) -> Ports:
+        """Those of a cluster that runs; `NotUp` when others are asked for."""
+        has = cls.kept(layout) or _USUAL
+        asked = cls(ssh or has.ssh, rest or has.rest)
+        if asked != has:
+            raise NotUp(
+                f"cluster {layout.cluster} runs, with ssh on port {has.ssh} and REST on port {has.rest} of 127.0.0.1; "
+                f"to change that: penstock down, then penstock up {' '.join(asked.words())}"
+            )
+        return has
+
+    def keep(self, layout: Layout) -> None:
+        """Note them for the next time."""
+        if self != Ports.kept(layout):
+            durable.put(_place(layout), msgspec.json.encode(self))
 
     def taken(self) -> list[int]:
         """The ports themselves."""
@@ -45,3 +62,10 @@ class Ports:
     def words(self) -> list[str]:
         """As `penstock serve` is told."""
         return ["--ssh-port", str(self.ssh), "--rest-port", str(self.rest)]
+
+
+_USUAL = Ports(2222, 6820)
+
+
+def _place(layout: Layout) -> Path:
+    return layout.state / "ports.json"

@@ -29,18 +29,35 @@ _PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0)
 _CALM = 60.0
 _LOOK = 0.5
 """Seconds between two looks at a process that is not our child."""
+_LOCKS = {"serve": "lock", "supervise": "supervise.lock"}
+OCCUPIED = 2
+"""The exit code of who finds somebody else in its place."""
 
 
 @contextmanager
 def looking_after(layout: Layout) -> Iterator[None]:
     """Be the one who looks after a cluster."""
+    with _alone(layout, "serve", "looked after"):
+        yield
+
+
+@contextmanager
+def supervising(layout: Layout) -> Iterator[None]:
+    """Be the one who supervises who looks after a cluster."""
+    with _alone(layout, "supervise", "supervised"):
+        yield
+
+
+@contextmanager
+def _alone(layout: Layout, role: str, done: str) -> Iterator[None]:
+    """Have a role, and a note that says so; `Occupied` when somebody else has it."""
     layout.make()
-    with _lock(layout).open("a+") as file:
+    with (layout.state / _LOCKS[role]).open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Occupied(f"cluster {layout.cluster} is looked after by process {_noted(layout)} already") from None
-        note(layout, "serve")
+            raise Occupied(f"cluster {layout.cluster} is {done} by process {_noted(layout, role)} already") from None
+        note(layout, role)
         yield
 
 
@@ -83,37 +100,70 @@ def start_detached(layout: Layout, words: list[str]) -> Callable[[], bool]:
 def supervise(layout: Layout, words: list[str], *, first: int | None = None) -> int:
     """Keep a process that looks after a cluster going until it ends well, or we are told to stop.
 
-    The first one may be our child already.
+    The first one may be our child already. `Occupied` when somebody else supervises: then that child is ended.
     """
-    note(layout, "supervise")
-    child = first
-    stopping = False
+    supervisor = _Supervisor(layout, words, first)  # hears signals from here on: once noted, anybody may send one
+    try:
+        with supervising(layout):
+            return supervisor.run()
+    except Occupied:
+        if first is not None:
+            os.kill(first, signal.SIGTERM)
+            os.waitpid(first, 0)
+        raise
 
-    def pass_on(which: int, _frame: object) -> None:
-        nonlocal stopping
-        stopping = True
-        if child is not None:
-            os.kill(child, which)
 
-    for which in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(which, pass_on)
-    # Who is at work already lost its supervisor: it goes on, and we are its next one.
-    while first is None and found(layout) and not stopping:
-        time.sleep(_LOOK)
-    failures = 0
-    while not stopping:
-        began = time.monotonic()
-        child, first = first or _begun(words), None
+class _Supervisor:
+    """Starts one child after the other, and passes on to each what it is told itself."""
+
+    def __init__(self, layout: Layout, words: list[str], first: int | None) -> None:
+        self._layout, self._words, self._first = layout, words, first
+        self._child = first
+        self._told = 0
+        """The signal that we are to stop by; 0: none."""
+        for which in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(which, self._pass_on)
+
+    def _pass_on(self, which: int, _frame: object) -> None:
+        self._told = which
+        if self._child is not None:
+            os.kill(self._child, which)
+
+    def run(self) -> int:
+        """Until one ends well, or we are told to stop; the exit code of the last one."""
+        if self._first is None:
+            # Who is at work already lost its supervisor: it goes on, and we are its next one.
+            self._while_another_is_at_work()
+        failures = 0
+        while self._first is not None or not self._told:
+            began = time.monotonic()
+            code = self._one_life()
+            if code == 0 or self._told:
+                return code
+            if code == OCCUPIED and found(self._layout):
+                _LOG.info("somebody else looks after %s; one of ours follows", self._layout.cluster)
+                self._while_another_is_at_work()
+                continue
+            failures = 0 if time.monotonic() - began > _CALM else failures + 1
+            told = "the process that looked after %s ended with %d; it is started again"
+            _LOG.warning(told, self._layout.cluster, code)
+            time.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
+        return 0
+
+    def _one_life(self) -> int:
+        """Start a child, unless it is there already, and wait for its end; its exit code."""
+        child, self._first = self._first or _begun(self._words), None
+        self._child = child
+        if self._told:
+            os.kill(child, self._told)  # said while it was being started, when there was nobody to pass it on to
         os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
         # Nobody signals a number any more that may be somebody else's when it is buried.
-        ended, child = child, None
-        code = os.waitstatus_to_exitcode(os.waitpid(ended, 0)[1])
-        if code == 0 or stopping:
-            return code
-        failures = 0 if time.monotonic() - began > _CALM else failures + 1
-        _LOG.warning("the process that looked after %s ended with %d; it is started again", layout.cluster, code)
-        time.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
-    return 0
+        self._child = None
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def _while_another_is_at_work(self) -> None:
+        while found(self._layout) and not self._told:
+            time.sleep(_LOOK)
 
 
 def _begun(words: list[str]) -> int:
@@ -133,14 +183,10 @@ def _environment(known: Identity) -> bytes:
         return b""
 
 
-def _lock(layout: Layout) -> Path:
-    return layout.state / "lock"
-
-
 def _place(layout: Layout, role: str) -> Path:
     return layout.run / f"{role}.json"
 
 
-def _noted(layout: Layout) -> str:
-    known = found(layout)
+def _noted(layout: Layout, role: str) -> str:
+    known = found(layout, role)
     return str(known.pid) if known else "unknown"

@@ -152,11 +152,13 @@ def test_files_go_into_a_container(stocked: World) -> None:
     (stocked.directory / "data").mkdir()
     (stocked.directory / "data/a").write_text("1")
     command = Command(wants_input=True)
-    stocked.cluster.commands = [command]
+    stocked.cluster.commands = [Command(code=1), command]
     stocked.says("cp", "data", "w-1:/home/me/new")
     with tarfile.open(fileobj=io.BytesIO(bytes(command.given))) as tar:
         assert tar.getnames() == ["new", "new/a"]
-    assert stocked.cluster.executed[0][2][:3] == ("tar", "-C", "/home/me")
+    assert [words[:3] for _, _, words in stocked.cluster.executed] == [
+        ("test", "-d", "/home/me/new"), ("tar", "-C", "/home/me"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

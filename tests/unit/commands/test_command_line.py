@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 
@@ -98,6 +99,18 @@ def test_a_reader_that_has_seen_enough_is_no_error(word: str, unbuffered: str) -
     )
     os.close(writer)
     assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_who_interrupts_sees_no_traceback() -> None:
+    """^C at any command: a line, and 130."""
+    words = [sys.executable, "-m", "penstock", "down", "--purge", "--cluster", "nobodys"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asking:  # noqa: S603
+        assert asking.stderr is not None
+        asked = ""
+        while not asked.endswith("to agree: "):
+            asked += asking.stderr.read(1)
+        asking.send_signal(signal.SIGINT)
+        assert (asking.wait(), asking.stderr.read()) == (130, "penstock down: interrupted\n")
 
 
 def test_whoever_calls_us_keeps_its_own_garbage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,6 +82,24 @@ def test_the_list_as_json(library: Library, capsys: pytest.CaptureFixture[str]) 
     ]
 
 
+def test_images_may_be_elsewhere(
+    library: Library, state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where `penstock up` looks for them, there they are listed."""
+    ready(library, "slurm")
+    library.directory.rename(state / "elsewhere")
+    monkeypatch.setenv("PENSTOCK_IMAGES", str(state / "elsewhere"))
+    assert main(["images", "list"]) == 0
+    assert "localhost/penstock/slurm:26.05" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["build", "list", "export", "import", "prune"])
+def test_every_verb_explains_itself_with_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["images", verb, "--help"])
+    assert f"\n  penstock images {verb} " in capsys.readouterr().out.partition("examples:")[2]
+
+
 def test_an_empty_list_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["images", "list"]) == 0
     assert capsys.readouterr().out == "No images yet; build them by: penstock images build\n"

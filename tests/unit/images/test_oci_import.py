@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from penstock.cli import main
 from penstock.images import oci
 from penstock.images.errors import BadRecipe
 from penstock.images.library import Image, Library
@@ -65,7 +67,7 @@ def test_a_layer_cannot_reach_out_of_its_tree(tmp_path: Path) -> None:
 
 
 def test_a_damaged_layer_is_refused_and_nothing_stays(tmp_path: Path) -> None:
-    write_image(tmp_path / "x.tar", [layer({"a": b"1"})], damage=True)
+    write_image(tmp_path / "x.tar", [layer({"a": b"1"})], damaged="layer")
     with pytest.raises(BadRecipe, match="the file is damaged"):
         take(Library(tmp_path / "images"), tmp_path / "x.tar")
     assert [path.name for path in (tmp_path / "images").iterdir()] == [".lock"]
@@ -76,6 +78,32 @@ def test_a_tar_of_another_kind_is_told(tmp_path: Path) -> None:
         pass
     with pytest.raises(BadRecipe, match="it is no OCI image layout"):
         take(Library(tmp_path / "images"), tmp_path / "x.tar")
+
+
+@pytest.mark.parametrize("content", [b"", b"no tar at all" * 100, b"\x1f\x8b\x08\0 broken", b"\xfd7zXZ\0 broken"])
+def test_what_is_no_tar_is_told(tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.tar").write_bytes(content)
+    assert main(["images", "import", str(tmp_path / "x.tar"), "--directory", str(tmp_path / "images")]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"penstock images: {tmp_path}/x.tar is no tar, or a damaged one; ")
+    assert said.count("\n") == 1
+
+
+def test_a_tar_that_ends_too_early_is_told(tmp_path: Path) -> None:
+    write_image(tmp_path / "x.tar", [layer({"a": b"1" * 100_000})])
+    whole = gzip.compress((tmp_path / "x.tar").read_bytes())
+    (tmp_path / "x.tar").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(BadRecipe, match="is no tar, or a damaged one"):
+        take(Library(tmp_path / "images"), tmp_path / "x.tar")
+
+
+@pytest.mark.parametrize("part", ["manifest", "config"])
+def test_a_manifest_that_is_not_the_one_that_was_named_is_refused(tmp_path: Path, part: str) -> None:
+    """Layers are checked by what it says, and users and commands come of the configuration."""
+    write_image(tmp_path / "x.tar", [layer({"a": b"1"})], damaged=part)
+    with pytest.raises(BadRecipe, match="the file is damaged"):
+        take(Library(tmp_path / "images"), tmp_path / "x.tar")
+    assert [path.name for path in (tmp_path / "images").iterdir()] == [".lock"]
 
 
 def layer(files: dict[str, bytes], links: dict[str, str] | None = None) -> bytes:
@@ -93,8 +121,8 @@ def layer(files: dict[str, bytes], links: dict[str, str] | None = None) -> bytes
     return whole.getvalue()
 
 
-def write_image(path: Path, layers: list[bytes], *, damage: bool = False) -> None:
-    """An image of somebody else."""
+def write_image(path: Path, layers: list[bytes], *, damaged: str = "") -> None:
+    """An image of somebody else; a part of it may not be what its name says."""
     files: dict[str, bytes] = {}
 
     def add(content: bytes) -> dict[str, Any]:
@@ -103,11 +131,13 @@ def write_image(path: Path, layers: list[bytes], *, damage: bool = False) -> Non
         return {"mediaType": "x", "digest": f"sha256:{digest}", "size": len(content)}
 
     described = [add(content) for content in layers]
-    manifest = add(json.dumps({"config": add(b"{}"), "layers": described}).encode())
+    config = add(b"{}")
+    manifest = add(json.dumps({"config": config, "layers": described}).encode())
     index = {"manifests": [manifest | {"annotations": {"org.opencontainers.image.ref.name": "some/image:1"}}]}
     files["index.json"] = json.dumps(index).encode()
-    if damage:
-        files[f"blobs/{described[0]['digest'].replace(':', '/')}"] += b"x"
+    if damaged:
+        part = {"layer": described[0], "config": config, "manifest": manifest}[damaged]
+        files[f"blobs/{part['digest'].replace(':', '/')}"] += b" "
     with tarfile.open(path, "w") as tar:
         for name, content in files.items():
             member = tarfile.TarInfo(name)

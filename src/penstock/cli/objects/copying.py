@@ -48,25 +48,33 @@ async def out_of(session: Session, place: Place, source: PurePosixPath, destinat
     """Copy a file or directory out of a container; an existing directory gets it inside."""
     folder, name = str(source.parent), source.name or "."
     with tempfile.TemporaryFile() as archive:
-        await _run(session, place, ["tar", "-C", folder, "-cf", "-", "--", name], sink=archive)
+        await _tar(session, place, ["-C", folder, "-cf", "-", "--", name], sink=archive)
         archive.seek(0)
         await asyncio.to_thread(_extract, archive, name, destination, source.name)
 
 
 async def into(session: Session, place: Place, source: Path, destination: PurePosixPath) -> None:
-    """Copy a file or directory into a container, under the name that the destination has."""
-    folder, name = str(destination.parent), destination.name or source.name
+    """Copy a file or directory into a container, under the name that the destination has.
+
+    An existing directory gets it inside, and stays as it is.
+    """
+    if not await asyncio.to_thread(source.exists):
+        raise Complaint(f"{source}: no such file; check the name")
+    is_directory = (await _run(session, place, ["test", "-d", str(destination)]))[0] == 0
+    own = "" if source.name == ".." else source.name
+    folder, name = (destination, own) if is_directory else (destination.parent, destination.name)
     with tempfile.TemporaryFile() as archive:
         await asyncio.to_thread(_pack, archive, source, name)
         archive.seek(0)
-        await _run(session, place, ["tar", "-C", folder, "--no-same-owner", "-xf", "-"], source=archive)
+        await _tar(session, place, ["-C", str(folder), "--no-same-owner", "-xf", "-"], source=archive)
 
 
 def _pack(archive: IO[bytes], source: Path, name: str) -> None:
-    if not source.exists():
-        raise Complaint(f"{source}: no such file; check the name")
+    """Pack it under a name; what has none, as `.`, is packed without itself: what is in it goes into a directory."""
+    packed = {name: source} if name else {one.name: one for one in source.iterdir()}
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        tar.add(source, arcname=name)
+        for called, one in packed.items():
+            tar.add(one, arcname=called)
 
 
 def _extract(archive: IO[bytes], name: str, destination: Path, called: str) -> None:
@@ -82,6 +90,14 @@ def _extract(archive: IO[bytes], name: str, destination: Path, called: str) -> N
                 raise Complaint(f"the container sent something that is not taken: {problem}") from None
 
 
+async def _tar(
+    session: Session, place: Place, words: list[str], *, source: IO[bytes] | None = None, sink: IO[bytes] | None = None
+) -> None:
+    code, complaints = await _run(session, place, ["tar", *words], source=source, sink=sink)
+    if code:
+        raise Complaint(f"tar in pod {place.pod} ended with {code}: {complaints or 'without a word'}")
+
+
 async def _run(
     session: Session,
     place: Place,
@@ -89,7 +105,8 @@ async def _run(
     *,
     source: IO[bytes] | None = None,
     sink: IO[bytes] | None = None,
-) -> None:
+) -> tuple[int, str]:
+    """Run a command to its end; its exit code, and what it complained of, in one line."""
     running = await session.cluster.execute(
         place.pod, namespace=place.namespace, container=place.container, command=command, stdin=source is not None
     )
@@ -103,9 +120,7 @@ async def _run(
             code = group.create_task(running.wait())
     finally:
         await running.close()
-    if code.result():
-        words = complaints.decode(errors="replace").strip().replace("\n", "; ")
-        raise Complaint(f"tar in pod {place.pod} ended with {code.result()}: {words or 'without a word'}")
+    return code.result(), complaints.decode(errors="replace").strip().replace("\n", "; ")
 
 
 async def _collect(running: Running, sink: IO[bytes] | None) -> None:

@@ -1,7 +1,8 @@
 """The store of one machine, served as a Kubernetes API on a socket.
 
-So `penstock get` and kubectl talk to one machine as they talk to a cluster, with one adapter (`cluster/kube`) and one
-set of habits. What is served is what `cluster/catalogue` lists.
+So `penstock get` talks to one machine as it talks to a cluster, with one adapter (`cluster/kube`) and one set of
+habits; and so could kubectl, through a `Door`, which only tests open yet. What is served is what
+`cluster/catalogue` lists.
 
 ```
 server ──> dispatch ──> address, options       where it listens; what was asked for
