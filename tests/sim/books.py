@@ -174,8 +174,9 @@ class Books:
         uid, book, after = change.uid, self.sets.get(change.uid), change.after
         if book is not None and not book.deleting and _goes(change):
             book.deleting = True
-            book.cancels = ON_DELETION in change.before.meta.annotations if change.before else False
             self.counted["NodeSets deleted"] += 1
+        if book is not None and after is not None:
+            book.cancels = ON_DELETION in after.meta.annotations
         if after is None:
             self.ended[uid] = self.sets.pop(uid)
         elif book is None or book.generation != after.meta.generation:
