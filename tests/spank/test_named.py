@@ -41,6 +41,12 @@ def test_later_steps_find_what_earlier_ones_wrote(node: Walled) -> None:
     assert node.batch(USER, "\n".join(script)) == ("COMPLETED 0:0", "hello\nkept\nhello\n")
 
 
+def test_a_batch_script_can_be_in_a_container(node: Walled) -> None:
+    """Also of an image that has no place for Slurm's script."""
+    ended = node.batch(USER, "echo kept >/kept; echo $GREETING; echo /squashed*", IMAGE, "--container-writable")
+    assert ended == ("COMPLETED 0:0", "hello\n/squashed-mark\n")
+
+
 def test_a_name_ends_with_its_job(node: Walled) -> None:
     """The next job of the same user has none of it."""
     assert node.batch(USER, f"{ENTER} {IMAGE} bash -c 'echo kept >/kept'")[0] == "COMPLETED 0:0"
