@@ -188,7 +188,7 @@ def test_nor_for_users_without_containers(node: Walled, option: str) -> None:
 
 
 def test_a_user_can_pack_a_named_container(node: Walled) -> None:
-    """In a step, within the job's limits, by a program of the image: instead of --container-save."""
+    """In a step, within the job's limits, by a program of the image: as --container-save does, but as a task."""
     tools = rootfs(node.suite, "squashfs")
     quickly = ["-all-root", "-no-xattrs", "-quiet", "-no-progress", "-noI", "-noD", "-noF"]
     made = node.mini.place / "shared/tools.sqsh"
@@ -201,9 +201,3 @@ def test_a_user_can_pack_a_named_container(node: Walled) -> None:
     steps = [f"{box} bash -c 'echo kept >/kept'", f"{box} {pack}", "srun --container-image=/tmp/saved/i.sqsh cat /kept"]
     ended, said = node.batch(USER, "\n".join(steps))
     assert (ended, said) == ("COMPLETED 0:0", "kept\n")
-
-
-def test_saving_is_refused(node: Walled) -> None:
-    """It would go on outside of the job's limits, and after its time."""
-    ended = node.run("srun", IMAGE, "--container-save=/tmp/saved.sqsh", "true", uid=USER)
-    assert "--container-save is not to be had (W020)" in ended.stderr
