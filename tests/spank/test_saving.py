@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -20,7 +21,9 @@ from .squashed import loader
 from .test_images import loops
 from .walled import ADMIN, OTHER, POLICIES, SHARED, TEAM, TENANT, USER, Walled, walled_node
 
-IMAGE = "--container-image=/tmp/box.sqsh"
+BOX = f"/tmp/box-{os.urandom(4).hex()}.sqsh"
+"""Loop devices are the machine's: those of whoever else tests here are no leftovers of ours."""
+IMAGE = f"--container-image={BOX}"
 SAVED = "/tmp/saved/new.sqsh"
 SAVE = f"--container-save={SAVED}"
 AGAIN = f"srun --container-image={SAVED}"
@@ -51,8 +54,8 @@ def tools(node: Walled) -> None:
 def place(node: Walled, squashed: str, tools: None) -> Iterator[None]:  # noqa: ARG001 - only has to be there
     """An image, and a directory of the user's; in the end nothing is left but what was saved."""
     node.say("install", "-m", "0755", "/run/shared/mksquashfs", PROGRAM)
-    node.say("install", "-m", "0644", squashed, "/tmp/box.sqsh")
-    node.write("/tmp/box.sqsh.environment", "GREETING=hello\0", mode="0644")
+    node.say("install", "-m", "0644", squashed, BOX)
+    node.write(f"{BOX}.environment", "GREETING=hello\0", mode="0644")
     node.say("install", "-d", "-o", str(USER), "-g", str(USER), "/tmp/saved", "/tmp/saved/sub")
     yield
     until(lambda: node.say("sinfo", "-h", "-o", "%T") == "idle\n", "an idle node")
@@ -61,7 +64,7 @@ def place(node: Walled, squashed: str, tools: None) -> Iterator[None]:  # noqa: 
     assert left == ""
     assert [name for name in node.processes() if "mksquashfs" in name or "98765" in name] == []
     assert not re.search("squashfs|/rooms", node.say("cat", "/proc/mounts"))
-    until(lambda: loops() == [], "the end of all loop devices")
+    until(lambda: not any(Path(name).name == Path(BOX).name for name in loops()), "the end of all loop devices")
 
 
 @contextmanager
@@ -101,7 +104,7 @@ def test_what_was_saved_can_be_used_again(node: Walled) -> None:
 def test_a_file_can_be_saved_upon_itself(node: Walled) -> None:
     """While it is the container's own image."""
     for number in (1, 2):
-        words = ["srun", f"--container-image={SAVED if number > 1 else '/tmp/box.sqsh'}", SAVE]
+        words = ["srun", f"--container-image={SAVED if number > 1 else BOX}", SAVE]
         node.say(*words, "bash", "-c", f"echo {number} >/of-{number}", uid=USER)
     assert node.say(*AGAIN.split(), "bash", "-c", "cat /of-1 /of-2; echo $GREETING", uid=USER) == "1\n2\nhello\n"
 
@@ -301,7 +304,7 @@ def test_tasks_that_fail_are_saved_as_with_pyxis(node: Walled) -> None:
 
 def test_variables_of_another_file_do_not_stay_beside_it(node: Walled) -> None:
     old(node)
-    node.say("rm", "/tmp/box.sqsh.environment")
+    node.say("rm", f"{BOX}.environment")
     node.say("srun", IMAGE, SAVE, "true", uid=USER)
     assert node.say("ls", "/tmp/saved") == "new.sqsh\nsub\n"
 
