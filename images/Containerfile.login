@@ -3,7 +3,8 @@
 ARG BASE=localhost/penstock/worker:26.05
 FROM ${BASE}
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-        bash-completion make mount nano ncurses-base ncurses-term systemd-standalone-tmpfiles tmux vim-tiny \
+        bash-completion make mount nano ncurses-base ncurses-term squashfs-tools systemd-standalone-tmpfiles tmux \
+        vim-tiny \
     && rm -rf /var/lib/apt/lists/*
 ENV LANG=C.UTF-8
 ENTRYPOINT ["/usr/bin/tini", "--"]

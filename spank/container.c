@@ -36,13 +36,17 @@ int container_check(const struct step *step, struct refusal *why)
 		return refuse(why, W_OPTION, 0, "the policy allows no containers");
 	if (options->image && options->image[0] != '/' && options->image[0] != '.')
 		return refuse(why, W_OPTION, 0, "--container-image %.128s is not a path", options->image);
-	if (options->save)
-		return refuse(why, W_OPTION, 0, "--container-save is not to be had");
+	if (options->save && step->policy->no_saving)
+		return refuse(why, W_OPTION, 0, "the policy allows no saving of containers");
+	if (options->save && step->nodes > 1) /* a batch step is on none */
+		return refuse(why, W_OPTION, 0,
+			      "--container-save is for steps on one node, and this one is on %u: let one do it, srun -N1",
+			      step->nodes);
 	return 0;
 }
 
-/* Opened as the user, who can name nothing here that was closed before. */
-static int open_as(const struct step *step, const char *path, int flags)
+/* Who can name nothing here that was closed before. */
+int open_as(const struct step *step, const char *path, int flags)
 {
 	int fd = -1, error;
 
@@ -163,12 +167,18 @@ static int open_all(struct views *views, const struct step *step, struct refusal
 	return image < 0 || read_variables(step, why) || gather(views, step, why) ? -1 : image;
 }
 
+/* What shall be saved is there to be written to, if nobody says otherwise. */
+static bool writable(const struct options *options)
+{
+	return options->writable > 0 || (options->save && options->writable < 0);
+}
+
 int container_enter(const struct step *step, struct refusal *why)
 {
 	struct views views;
 	int image = open_all(&views, step, why);
 
-	return image < 0 ? -1 : image_enter(image, &views, step->cwd, step->options->writable > 0, why);
+	return image < 0 ? -1 : image_enter(image, &views, step->cwd, writable(step->options), why);
 }
 
 int container_files(const struct step *step, struct refusal *why)

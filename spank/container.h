@@ -10,6 +10,9 @@ int container_check(const struct step *step, struct refusal *why);
 /* Makes the room of a step in a container; `mapped` is the user namespace in which its user is root, or -1. */
 int container_room(struct room *room, struct step *step, int *mapped, struct refusal *why);
 
+/* Opens a path of the root that is entered, relative to the step's working directory, as the step's user. */
+int open_as(const struct step *step, const char *path, int flags);
+
 /* The files of a container that is to have a name: an image and what is written to it. Leaves every other root. */
 int container_files(const struct step *step, struct refusal *why);
 

@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,9 +29,15 @@ static int take_workdir(struct options *options, const char *value, struct refus
 
 static int take_save(struct options *options, const char *value, struct refusal *why)
 {
-	if (*value && value[strlen(value) - 1] == '/')
+	char path[PATH_MAX];
+
+	if (!*value || value[strlen(value) - 1] == '/')
 		return option_wrong(why, "save", "no path of a file", value);
-	return option_path(&options->save, "save", value, why);
+	/* A file of the working directory, as Pyxis takes it. */
+	if ((size_t)snprintf(path, sizeof(path), "%s%s", value[0] == '/' || value[0] == '.' ? "" : "./", value) >=
+	    sizeof(path))
+		return option_wrong(why, "save", "wrong path", value);
+	return option_path(&options->save, "save", path, why);
 }
 
 static int take_image(struct options *options, const char *value, struct refusal *why)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/spank.h>
@@ -18,9 +19,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "asking.h"
+#include "bounds.h"
 #include "confine.h"
 #include "container.h"
 #include "filter.h"
@@ -33,6 +36,7 @@
 #include "process.h"
 #include "proof.h"
 #include "remap.h"
+#include "saving.h"
 #include "shared.h"
 #include "sweep.h"
 #include "walls.h"
@@ -43,27 +47,35 @@ static const char *policies = POLICIES;
 static struct refusal why;
 static struct policy policy;
 static struct room room = {.inside = -1, .outside = -1};
+static struct saving saving = {.room = {.inside = -1, .outside = -1}, .directory = -1, .tree = -1};
 static struct variables *variables = MAP_FAILED;
 static int output = -1, mapped = -1;
 static bool known, prepared, own_reason, sealed;
 static unsigned ended;
+static int killed; /* the signal by which somebody ended a task */
+
+/* To the user, and to the node's log. */
+static void tell(spank_t spank, const char *what, const struct refusal *reason)
+{
+	char line[768], name[64], whole[896];
+	uid_t uid = (uid_t)-1;
+
+	spank_get_item(spank, S_JOB_UID, &uid);
+	step_name(spank, name, sizeof(name));
+	refusal_words(reason, line, sizeof(line));
+	snprintf(whole, sizeof(whole), "penstock: step %s of uid %u is %s: %s", name, uid, what, line);
+	slurm_error("%s", whole);
+	node_log_say(whole);
+}
 
 /* Ends a task that must not run, and says why: once for all tasks, unless this one has a reason of its own. */
 static void refuse_task(spank_t spank)
 {
-	char line[768], name[64], whole[896];
-	uid_t uid = (uid_t)-1;
 	int task = 0;
 
-	spank_get_item(spank, S_JOB_UID, &uid);
 	spank_get_item(spank, S_TASK_ID, &task);
-	step_name(spank, name, sizeof(name));
-	refusal_words(&why, line, sizeof(line));
-	if (own_reason || !task) {
-		snprintf(whole, sizeof(whole), "penstock: step %s of uid %u is refused: %s", name, uid, line);
-		slurm_error("%s", whole);
-		node_log_say(whole);
-	}
+	if (own_reason || !task)
+		tell(spank, "refused", &why);
 	_exit(1);
 }
 
@@ -136,7 +148,9 @@ static int prepare_room(struct step *step)
 		if (container_check(step, &why))
 			return -1;
 		if (contained())
-			return container_room(&room, step, &mapped, &why);
+			return container_room(&room, step, &mapped, &why) ||
+				       (step->options->save && saving_begin(&saving, step, &room, &why))
+			       ? -1 : 0;
 		return room_make(&room, CLONE_NEWNS, shared_furnish, step, &why);
 	}
 	if (proof_check(&why))
@@ -156,9 +170,12 @@ static int prepare(spank_t spank)
 		.policy = &policy, .options = asking_options(), .cwd = getcwd(cwd, sizeof(cwd)) ? cwd : "/",
 		.mapped = -1, .files = -1,
 	};
+	gid_t *groups = NULL;
+	int group_count = 0;
 
 	if (spank_get_item(spank, S_JOB_UID, &step.uid) || spank_get_item(spank, S_JOB_GID, &step.gid) ||
-	    spank_get_item(spank, S_JOB_ID, &step.job))
+	    spank_get_item(spank, S_JOB_SUPPLEMENTARY_GIDS, &groups, &group_count) ||
+	    spank_get_item(spank, S_JOB_ID, &step.job) || spank_get_item(spank, S_JOB_NNODES, &step.nodes))
 		return refuse(&why, W_SLURM, 0, "Slurm does not say whose step this is");
 	if (learn(spank))
 		return -1;
@@ -170,6 +187,8 @@ static int prepare(spank_t spank)
 	if (variables == MAP_FAILED)
 		return refuse(&why, W_MEMORY, errno, "the variables of the image");
 	step.variables = variables;
+	step.groups = groups;
+	step.group_count = (size_t)group_count;
 	step_host(spank, step.host, sizeof(step.host));
 	step.home = spank_getenv(spank, "HOME", home, sizeof(home)) ? NULL : home;
 	return prepare_room(&step);
@@ -278,12 +297,39 @@ static void seal(void)
 
 int slurm_spank_task_post_fork(spank_t spank, int argc, char *argv[])
 {
-	(void)spank;
+	pid_t task;
+
 	(void)argc;
 	(void)argv;
+	if (saving.path && !spank_get_item(spank, S_TASK_PID, &task))
+		bounds_note(task);
 	room_rest(&room);
 	seal();
 	return ESPANK_SUCCESS;
+}
+
+/* Whoever ends a step does not wait for it to be saved; a task that fails by itself is another matter, as with Pyxis. */
+static void note_end(spank_t spank)
+{
+	int status = 0;
+
+	if (spank_get_item(spank, S_TASK_EXIT_STATUS, &status) || !WIFSIGNALED(status))
+		return;
+	if (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGINT)
+		killed = WTERMSIG(status);
+}
+
+/* Slurm takes no other exit code from here: a line is all that tells of a failure. */
+static void save(spank_t spank)
+{
+	struct refusal unsaved = {0};
+
+	if (killed)
+		refuse(&unsaved, W_SAVE, 0, "--container-save %.256s: a task was ended by signal %d", saving.path, killed);
+	else
+		saving_do(&saving, &unsaved);
+	if (unsaved.code != W_NONE)
+		tell(spank, "not saved", &unsaved);
 }
 
 /* What the last task leaves behind ends now. */
@@ -293,8 +339,13 @@ int slurm_spank_task_exit(spank_t spank, int argc, char *argv[])
 
 	(void)argc;
 	(void)argv;
-	if (!spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) && ++ended >= tasks)
-		room_end(&room);
+	note_end(spank);
+	if (spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) || ++ended < tasks)
+		return ESPANK_SUCCESS;
+	if (saving.path)
+		save(spank);
+	saving_end(&saving);
+	room_end(&room);
 	return ESPANK_SUCCESS;
 }
 
@@ -303,8 +354,10 @@ int slurm_spank_exit(spank_t spank, int argc, char *argv[])
 	(void)argc;
 	(void)argv;
 	patience_end();
-	if (spank_remote(spank) == 1)
-		room_end(&room);
+	if (spank_remote(spank) != 1)
+		return ESPANK_SUCCESS;
+	saving_end(&saving);
+	room_end(&room);
 	return ESPANK_SUCCESS;
 }
 

@@ -34,7 +34,7 @@ struct policy {
 	char *tenant;
 	char *root, *output, *workdir;
 	uint64_t tmp_bytes, shm_bytes;
-	bool host_network, minimal_devices, no_containers;
+	bool host_network, minimal_devices, no_containers, no_saving;
 	struct policy_image *images;
 	size_t image_count;
 	struct policy_mount *mounts;

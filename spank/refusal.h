@@ -15,6 +15,7 @@ enum code {
 	W_IMAGE = 30,    /* an image that is not there, not granted, or that others than root can write */
 	W_SOURCE = 31,   /* a path of the node that is not there, or leads elsewhere */
 	W_OUTPUT = 32,   /* stdout or stderr outside the tenant's directory */
+	W_SAVE = 33,     /* a container that cannot be saved */
 	W_NAMESPACE = 40,
 	W_MOUNT = 41,
 	W_ROOT = 42,     /* the new root could not be entered */

@@ -260,6 +260,11 @@ static int take_containers(struct reading *reading, char **said)
 	return keep_choice(reading, &reading->policy->no_containers, said[0], "yes", "no");
 }
 
+static int take_save(struct reading *reading, char **said)
+{
+	return keep_choice(reading, &reading->policy->no_saving, said[0], "yes", "no");
+}
+
 const struct saying sayings[] = {
 	{"tenant", 1, TENANT, TENANT, false, take_tenant},
 	{"image", 2, TENANT, TENANT, true, take_image},
@@ -277,6 +282,7 @@ const struct saying sayings[] = {
 	{"keep", 1, USER, 0, true, take_keep},
 	{"devices", 1, USER, 0, false, take_devices},
 	{"containers", 1, USER, 0, false, take_containers},
+	{"save", 1, USER, 0, false, take_save},
 };
 
 const size_t saying_count = sizeof(sayings) / sizeof(*sayings);

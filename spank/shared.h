@@ -13,7 +13,9 @@
 struct step {
 	uid_t uid;
 	gid_t gid;
-	uint32_t job;
+	const gid_t *groups; /* supplementary ones */
+	size_t group_count;
+	uint32_t job, nodes;
 	int mapped; /* the user namespace in which the user is root, or -1 */
 	const struct policy *policy;
 	const struct options *options;

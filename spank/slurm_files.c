@@ -6,14 +6,28 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "mounts.h"
 
+/* With the place for this part in it: in a container places are made as the user, who may not make any here. */
+static int empty_spool(const char *part, struct refusal *why)
+{
+	static const struct setting settings[] = {{"mode", "0755"}, {"size", "64k"}, {0}};
+	int tree = tree_make("tmpfs", settings, INERT, why);
+
+	if (tree >= 0 && mkdirat(tree, part, 0755)) {
+		refuse(why, W_MOUNT, errno, "Slurm's directory %.64s", part);
+		close(tree);
+		return -1;
+	}
+	return tree;
+}
+
 /* The spool directory itself holds other people's jobs, so an empty one stands in for it, with this part in it. */
 static int view_spooled(struct views *views, const char *path, struct refusal *why)
 {
-	static const struct setting settings[] = {{"mode", "0755"}, {"size", "64k"}, {0}};
 	char spool[PATH_MAX];
 	char *end;
 
@@ -24,8 +38,7 @@ static int view_spooled(struct views *views, const char *path, struct refusal *w
 		return 0;
 	if (!*spool)
 		return refuse(why, W_SOURCE, 0, "Slurm's path %s lies in no directory", path);
-	if (!views_show(views, spool) &&
-	    views_add(views, tree_make("tmpfs", settings, INERT, why), true, spool, why))
+	if (!views_show(views, spool) && views_add(views, empty_spool(end + 1, why), true, spool, why))
 		return -1;
 	return views_node(views, path, path, HARMLESS | MOUNT_ATTR_RDONLY, why);
 }

@@ -153,6 +153,8 @@ static void names_and_paths(void)
 	CHECK_TEXT(options.workdir, "/work/dir");
 	taken(&options, OPTION_SAVE, "./image.sqsh");
 	CHECK_TEXT(options.save, "./image.sqsh");
+	taken(&options, OPTION_SAVE, "sub/image.sqsh");
+	CHECK_TEXT(options.save, "./sub/image.sqsh");
 	options_free(&options);
 	refused_with(OPTION_NAME, "", "--container-name: wrong name \"\"");
 	refused_with(OPTION_NAME, "../x", "--container-name: wrong name \"../x\"");
@@ -162,6 +164,8 @@ static void names_and_paths(void)
 	refused_with(OPTION_NAME, "a:all", "--container-name: unknown word \"all\"");
 	refused_with(OPTION_WORKDIR, "work", "--container-workdir: no absolute path \"work\"");
 	refused_with(OPTION_SAVE, "/a/", "--container-save: no path of a file \"/a/\"");
+	refused_with(OPTION_SAVE, "", "--container-save: no path of a file \"\"");
+	refused_with(OPTION_SAVE, "../a", "--container-save: wrong path \"../a\"");
 	refused_with(OPTION_ENV, "", "--container-env: wrong name of a variable \"\"");
 	refused_with(OPTION_ENV, "A,${B}", "--container-env: wrong name of a variable \"${B}\"");
 	refused_with((enum option)99, "x", "container option 99 is unknown");

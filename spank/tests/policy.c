@@ -78,14 +78,14 @@ static void users_and_admins(void)
 	CHECK_FOR(read_text(USER "mount /a /b ro\nmount /c /b/c rw\nmount /d /bc rw\n", &policy, &why) == 0, why.what);
 	CHECK(policy.mount_count == 3);
 	policy_free(&policy);
-	CHECK_FOR(read_text(USER "keep /run/slurm\nkeep /scratch\ndevices minimal\ncontainers no\nmount /a /b ro\n"
+	CHECK_FOR(read_text(USER "keep /run/slurm\nkeep /scratch\ndevices minimal\ncontainers no\nsave no\nmount /a /b ro\n"
 				 "device /dev/fuse\n", &policy, &why) == 0, why.what);
-	CHECK(policy.class == CLASS_USER && policy.minimal_devices && policy.no_containers);
+	CHECK(policy.class == CLASS_USER && policy.minimal_devices && policy.no_containers && policy.no_saving);
 	CHECK_TEXT(policy.root, "/shared");
 	CHECK(policy.keep_count == 2 && policy.mount_count == 1 && policy.device_count == 1);
 	policy_free(&policy);
 	CHECK_FOR(read_text(USER, &policy, &why) == 0, why.what);
-	CHECK(!policy.minimal_devices && !policy.no_containers && !policy.tmp_bytes);
+	CHECK(!policy.minimal_devices && !policy.no_containers && !policy.no_saving && !policy.tmp_bytes);
 	policy_free(&policy);
 	CHECK_FOR(read_text(FIRST "class admin\n", &policy, &why) == 0, why.what);
 	CHECK(policy.class == CLASS_ADMIN);
@@ -174,6 +174,7 @@ static void slips_of_what_a_word_says(void)
 	refused_with(USER "keep /\n", "line 4: wrong path \"/\"");
 	refused_with(USER "devices all\n", "line 4: wrong word \"all\"");
 	refused_with(USER "containers maybe\n", "line 4: wrong word \"maybe\"");
+	refused_with(USER "save maybe\n", "line 4: wrong word \"maybe\"");
 	refused_with(FIRST "class user\nroot /\n", "line 3: wrong path \"/\"");
 }
 

@@ -41,6 +41,12 @@ def test_later_steps_find_what_earlier_ones_wrote(node: Walled) -> None:
     assert node.batch(USER, "\n".join(script)) == ("COMPLETED 0:0", "hello\nkept\nhello\n")
 
 
+def test_a_batch_script_can_be_in_a_container(node: Walled) -> None:
+    """Also of an image that has no place for Slurm's script."""
+    ended = node.batch(USER, "echo kept >/kept; echo $GREETING; echo /squashed*", IMAGE, "--container-writable")
+    assert ended == ("COMPLETED 0:0", "hello\n/squashed-mark\n")
+
+
 def test_a_name_ends_with_its_job(node: Walled) -> None:
     """The next job of the same user has none of it."""
     assert node.batch(USER, f"{ENTER} {IMAGE} bash -c 'echo kept >/kept'")[0] == "COMPLETED 0:0"
@@ -182,7 +188,7 @@ def test_nor_for_users_without_containers(node: Walled, option: str) -> None:
 
 
 def test_a_user_can_pack_a_named_container(node: Walled) -> None:
-    """In a step, within the job's limits, by a program of the image: instead of --container-save."""
+    """In a step, within the job's limits, by a program of the image: as --container-save does, but as a task."""
     tools = rootfs(node.suite, "squashfs")
     quickly = ["-all-root", "-no-xattrs", "-quiet", "-no-progress", "-noI", "-noD", "-noF"]
     made = node.mini.place / "shared/tools.sqsh"
@@ -195,9 +201,3 @@ def test_a_user_can_pack_a_named_container(node: Walled) -> None:
     steps = [f"{box} bash -c 'echo kept >/kept'", f"{box} {pack}", "srun --container-image=/tmp/saved/i.sqsh cat /kept"]
     ended, said = node.batch(USER, "\n".join(steps))
     assert (ended, said) == ("COMPLETED 0:0", "kept\n")
-
-
-def test_saving_is_refused(node: Walled) -> None:
-    """It would go on outside of the job's limits, and after its time."""
-    ended = node.run("srun", IMAGE, "--container-save=/tmp/saved.sqsh", "true", uid=USER)
-    assert "--container-save is not to be had (W020)" in ended.stderr

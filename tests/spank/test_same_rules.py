@@ -18,9 +18,9 @@ COUNT = 4000
 SEEDS = spank.SPANK / "fuzz/seeds"
 WORDS = [
     "class", "tenant", "user", "admin", "image", "mount", "output", "workdir", "tmp", "shm", "net", "device", "devices",
-    "limit", "environment", "group", "root", "keep", "containers", "range", "ro", "rw", "private", "host", "node",
-    "minimal", "yes", "no", "nproc", "nofile", "0", "1", "64M", "2G", "9223372036854775808", "4294967295", "00", "-1",
-    "/data/inner", "/models/inner", "/database",
+    "limit", "environment", "group", "root", "keep", "containers", "save", "range", "ro", "rw", "private", "host",
+    "node", "minimal", "yes", "no", "nproc", "nofile", "0", "1", "64M", "2G", "9223372036854775808", "4294967295", "00",
+    "-1", "/data/inner", "/models/inner", "/database",
     "/", "/data", "/data/", "/a//b", "/a/../b", "/a/.", "/...", "/proc", "/proc/x", "/sys", "/dev/null", "/dev", "a",
     "sha256:" + "0" * 64, "sha256:" + "g" * 64, "1000-1999", "5-4", "100000-199999", "0-4294967294", "1-", "#", "PATH",
     "_a", "9a", "a-b", "-a", "A", "x" * 64, "x" * 300, "/" + "y" * 5000, "\t", "\x00", "\x7f", "\u00e9",

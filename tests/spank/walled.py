@@ -18,6 +18,8 @@ from tests.real_slurm.mini_cluster import CONF, MiniCluster, file, mini_cluster
 
 PATIENCE = 20.0
 ADMIN, USER, TENANT, OTHER = 1001, 2001, 100001, 100002
+TEAM = 3001
+"""A group that the user is in."""
 STRANGER, UNWRITTEN = 5000, 100009
 """Nobody's uid, and a tenant's that has no policy."""
 LOG = "/var/log/slurmd.log"
@@ -178,12 +180,13 @@ def walled_node(
     *,
     adapt: Callable[[dict[str, Any]], dict[str, Any]] = lambda wanted: wanted,
     state: str = "idle",
+    nodes: int = 1,
 ) -> Iterator[Walled]:
     """Run a node with the plugin until the end of the block; `adapt` may change what is on it.
 
     It is awaited in the state that Slurm shall have it in.
     """
-    with mini_cluster(root, nodes=1, adapt=lambda wanted: adapt(furnished(wanted, root, plugin))) as mini:
+    with mini_cluster(root, nodes=nodes, adapt=lambda wanted: adapt(furnished(wanted, root, plugin))) as mini:
         node = Walled(mini, child(mini.unshare), suite)
         arrange(node, root)
         until(lambda: node.state() == state, f"a node that is {state}")
@@ -196,7 +199,7 @@ def furnished(wanted: dict[str, Any], root: Path, plugin: Path) -> dict[str, Any
         "/etc/slurm/slurm.conf": (CONF.replace("jobacct_gather/none", "jobacct_gather/linux") + LOGGING, 0o644),
         "/etc/slurm/plugstack.conf": ("required /usr/lib/penstock.so\n", 0o644),
         "/etc/passwd": ((root / "etc/passwd").read_text() + people("u{0}:x:{0}:{0}::/tmp:/bin/bash"), 0o644),
-        "/etc/group": ((root / "etc/group").read_text() + people("u{0}:x:{0}:"), 0o644),
+        "/etc/group": ((root / "etc/group").read_text() + people("u{0}:x:{0}:") + f"team:x:{TEAM}:u{USER}\n", 0o644),
         **{f"{WALLS}/{name}": (text, 0o600) for name, text in POLICIES.items()},
         **{f"{WALLS}/uid-{uid}": (tenant(uid), 0o600) for uid in (TENANT, OTHER)},
     }

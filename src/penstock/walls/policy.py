@@ -71,3 +71,4 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     keeps: tuple[str, ...] = ()
     device_set: str | None = None
     containers: bool | None = None
+    save: bool | None = None

@@ -85,6 +85,10 @@ def _one_of(*choices: str) -> Callable[[str], str]:
     return read_one
 
 
+def _yes(text: str) -> bool:
+    return _one_of("yes", "no")(text) == "yes"
+
+
 def _mount(source: str, target: str, how: str) -> Mount:
     if f"{path(target)}/".startswith(("/proc/", "/sys/", "/dev/")):
         raise PolicyError("nothing can be shown in /proc, /sys or /dev, which are the kernel's")
@@ -142,7 +146,8 @@ _WORDS = {
     "root": _Word("root", (_USER,), path),
     "keep": _Word("keeps", (_USER,), path, many=True),
     "devices": _Word("device_set", (_USER,), _one_of("node", "minimal")),
-    "containers": _Word("containers", (_USER,), lambda text: _one_of("yes", "no")(text) == "yes"),
+    "containers": _Word("containers", (_USER,), _yes),
+    "save": _Word("save", (_USER,), _yes),
 }
 _NEEDED = {_TENANT: ("tenant", "image", "output"), _USER: ("root",), _ADMIN: ()}
 

@@ -26,11 +26,15 @@ def _text(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in [HEAD, *lines])
 
 
+def _yes(said: bool | None) -> str | None:
+    return None if said is None else "yes" if said else "no"
+
+
 def _lines(policy: Policy) -> Iterator[str]:
     once = {
         "tenant": policy.tenant, "root": policy.root, "output": policy.output, "workdir": policy.workdir,
         "tmp": policy.tmp, "shm": policy.shm, "net": policy.net, "devices": policy.device_set,
-        "containers": None if policy.containers is None else "yes" if policy.containers else "no",
+        "containers": _yes(policy.containers), "save": _yes(policy.save),
     }  # fmt: skip
     yield from (f"{word} {value}" for word, value in once.items() if value is not None)
     yield from (f"image {one.digest} {one.path}" for one in policy.images)

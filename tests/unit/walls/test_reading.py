@@ -55,6 +55,7 @@ def test_what_is_written_is_read_again_as_it_was_meant(policy: Policy) -> None:
         ("mount /b /x/y ro\nmount /a /x rw", "line 4: mount: /x/y lies within /x, which can be written to"),
         ("device /etc/passwd", "is not below /dev"),
         ("containers maybe", "is none of yes, no"),
+        ("save maybe", "is none of yes, no"),
         ("root /a\nroot /a", "line 4: root: said twice"),
     ],
 )

@@ -23,7 +23,7 @@ limit nproc 512
 environment OMP_NUM_THREADS
 group 20001
 """
-USER = "penstock-walls 1\nclass user\nroot /srv/root\nkeep /local\ncontainers no\n"
+USER = "penstock-walls 1\nclass user\nroot /srv/root\nkeep /local\ncontainers no\nsave no\n"
 ADMIN = "penstock-walls 1\nclass admin\n"
 
 _parts = st.from_regex(r"[A-Za-z0-9._@+-]{1,8}", fullmatch=True).filter(lambda part: part not in {".", ".."})
@@ -65,5 +65,6 @@ users = st.builds(
     Policy, user_class=st.just(UserClass.USER), root=paths, keeps=_few(paths),
     mounts=_few(_mounts, alike="target").filter(_apart),
     devices=_few(_devices), device_set=_maybe(st.sampled_from(["node", "minimal"])), containers=_maybe(st.booleans()),
+    save=_maybe(st.booleans()),
 )  # fmt: skip
 policies = tenants | users | st.just(Policy(user_class=UserClass.ADMIN))
