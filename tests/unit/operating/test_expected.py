@@ -92,7 +92,7 @@ def test_who_was_told_to_go_is_gone_until_the_watch_says_so() -> None:
 
     async def main() -> None:
         expected, before = Expected(), pod("n-0")
-        with expected.removing(before):
+        with expected.removing(before, lambda: before):
             assert expected.gone() == {before.metadata.uid}
         await asyncio.sleep(100 * FORGOTTEN_AFTER)
         expected.shown(before, before)
@@ -108,7 +108,7 @@ def test_who_is_gone_or_has_a_successor_is_known_to_be_gone() -> None:
         expected, first = Expected(), pod("n-0")
         second = replace(first, metadata=replace(first.metadata, uid="another"))
         for shown in (None, second):
-            with expected.removing(first):
+            with expected.removing(first, lambda: first):
                 pass
             expected.shown(first, shown)
             assert expected.gone() == set()
@@ -119,12 +119,29 @@ def test_who_is_gone_or_has_a_successor_is_known_to_be_gone() -> None:
 def test_who_changed_before_it_could_be_told_stays() -> None:
     async def main() -> None:
         expected, worker = Expected(), pod("n-0")
-        with pytest.raises(Conflict), expected.removing(worker):
+        with pytest.raises(Conflict), expected.removing(worker, lambda: worker):
             raise Conflict("it changed")
         assert expected.gone() == set()
-        with pytest.raises(NotFound), expected.removing(worker):
+        with pytest.raises(NotFound), expected.removing(worker, lambda: worker):
             raise NotFound("it is gone")
         assert expected.gone() == {worker.metadata.uid}
+
+    run(main())
+
+
+def test_whose_end_the_watch_had_shown_before_we_asked_is_not_kept_in_mind() -> None:
+    """Nobody would ever show it again."""
+
+    async def main() -> None:
+        expected, worker = Expected(), pod("n-0")
+        successor = replace(worker, metadata=replace(worker.metadata, uid="another"))
+        for there in (None, pod("n-0", going=True), successor):
+            with expected.removing(worker, lambda there=there: there):  # type: ignore[misc]
+                pass
+            assert expected.gone() == set()
+            with pytest.raises(NotFound), expected.removing(worker, lambda there=there: there):  # type: ignore[misc]
+                raise NotFound("it is gone")
+            assert expected.gone() == set()
 
     run(main())
 
@@ -136,7 +153,7 @@ async def told_without_an_answer(store: Store, *, heard: bool) -> tuple[Expected
     worker = await store.create(PODS, body)
     if heard:
         await store.delete(PODS, "n-0", namespace="hpc")
-    with pytest.raises(TimeoutError), expected.removing(worker):
+    with pytest.raises(TimeoutError), expected.removing(worker, lambda: worker):
         raise TimeoutError
     return expected, worker
 

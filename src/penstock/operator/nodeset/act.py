@@ -283,7 +283,7 @@ class Acting:
         meta = one.pod.metadata
         only_if = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
         try:
-            with self.expected.removing(one.pod):
+            with self.expected.removing(one.pod, lambda: self.context.caches.pods.get(meta.name, meta.namespace)):
                 await self.context.cluster.delete(PODS, meta.name, namespace=meta.namespace, only_if=only_if)
         except NotFound:
             return False

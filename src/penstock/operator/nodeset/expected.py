@@ -11,7 +11,7 @@ not have heard it, for the answer was lost, is asked (`settle`): no clock can te
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from penstock.cluster.errors import Conflict, NotFound
@@ -44,16 +44,19 @@ class Expected:
             raise
 
     @contextmanager
-    def removing(self, pod: Pod) -> Iterator[None]:
+    def removing(self, pod: Pod, watched: Callable[[], Pod | None]) -> Iterator[None]:
         """Take a worker for one that leaves before it is told to, for the watch may be faster than the answer.
 
-        Not if it changed meanwhile, for then it stays.
+        Not if it changed meanwhile, for then it stays. `watched` is what the watch shows of its name: somebody else may
+        have deleted it, and the watch have shown that, before we were here to see it.
         """
         uid = pod.metadata.uid
         self._gone.add(uid)
         try:
             yield
+            self._forget_shown(uid, watched())
         except NotFound:
+            self._forget_shown(uid, watched())
             raise
         except Conflict:
             self._gone.discard(uid)
@@ -62,6 +65,10 @@ class Expected:
             if uid in self._gone:
                 self._doubted[uid] = pod
             raise
+
+    def _forget_shown(self, uid: str, there: Pod | None) -> None:
+        if there is None or there.metadata.uid != uid or there.leaving:
+            self._gone.discard(uid)
 
     async def settle(self, cluster: Cluster) -> None:
         """Find out who has heard that they are to go; the others stay until they are told again."""

@@ -28,6 +28,10 @@ class Marking:
         self._written: dict[str, dict[str, Mark]] = {}
         """By the uids of the NodeSet and of the pod."""
 
+    def forget(self, uid: str) -> None:
+        """A NodeSet is gone."""
+        self._written.pop(uid, None)
+
     async def mark(self, now: Snapshot) -> bool:
         """Bring pods up to date; tells whether there are more than fit in one look."""
         wanted, owner = marks(now), now.node_set.metadata.uid

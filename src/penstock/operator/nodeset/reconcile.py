@@ -77,7 +77,8 @@ class NodeSets:
 
     def _forget(self, old: Custom | None, new: Custom | None) -> None:
         if old is not None and new is None:
-            self._windows.forget(old.metadata.uid)
+            for one in (self._windows, self._marking, self._recording):
+                one.forget(old.metadata.uid)
 
     async def reconcile(self, context: Context, item: Custom, node_set: NodeSet) -> Outcome:
         """Bring the workers of a NodeSet a step closer to what it says."""

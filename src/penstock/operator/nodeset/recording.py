@@ -57,6 +57,10 @@ class Recording:
         self._told: dict[str, _Memory] = {}
         """By the uid of the NodeSet."""
 
+    def forget(self, uid: str) -> None:
+        """A NodeSet is gone."""
+        self._told.pop(uid, None)
+
     async def record(self, context: Context, item: Custom, cluster: Cluster, now: Snapshot) -> Recorded:
         """Tell Slurm what its nodes should be, and have it forget those that are no more."""
         wanted, trouble, more = changes(now), "", False

@@ -16,8 +16,10 @@ class Refusals:
     _noted: dict[tuple[str, str], tuple[float, str]] = field(default_factory=dict)
 
     def note(self, uid: str, asked: str, words: str) -> None:
-        """The cluster said no."""
-        self._noted[uid, asked] = (asyncio.get_running_loop().time(), words)
+        """The cluster said no. What it said of others long ago is forgotten: their claims may be gone."""
+        now = asyncio.get_running_loop().time()
+        self._noted = {key: one for key, one in self._noted.items() if now <= one[0] + _AGAIN_AFTER}
+        self._noted[uid, asked] = (now, words)
 
     def holds(self, uid: str, asked: str) -> bool:
         """Whether it was refused a moment ago."""
