@@ -77,14 +77,16 @@ def test_who_is_killed_while_a_set_shrinks_costs_no_job(cluster: Site, victim: s
 
 
 def test_while_slurmrestd_is_frozen_nobody_goes(cluster: Site) -> None:
-    """What Slurm does not say is not known; and it is said that it is not."""
+    """What Slurm does not say is not known; and it is said that it is not. A job that runs meanwhile ends well."""
     scale(cluster, WORKERS, 3)
+    job = Patient(cluster, 0)
     name = next(one for one in containers(cluster) if one.endswith("/slurmrestd"))
     frozen = init(containers(cluster)[name])
     with stopped(frozen):
         cluster.says("scale", f"nodeset/{WORKERS}", "--replicas=1")
         cluster.until("nodesets", WORKERS, lambda one: condition(one, "Degraded").get("reason") == "SlurmUnknown")
         assert len(workers(cluster)) == 3
+    job.end()
     cluster.until("nodesets", WORKERS, lambda one: one["status"]["replicas"] == 1)
 
 

@@ -13,6 +13,7 @@ FOUND = {
     129934: "a NodeSet that changed while it was let go was let go no more",
     156357: "a second edit took more workers away than it might: those of the first were not there yet",
     158508: "likewise, with one worker only",
+    2855: "Slurm was asked in a hurry, once, and then not any more",
     165657: "two workers took their claims along, though somebody had deleted a third and one of them was needed",
 }
 

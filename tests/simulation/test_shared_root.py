@@ -107,6 +107,21 @@ async def test_nobody_is_made_before_it_is_filled() -> None:
 
 
 @simulated
+async def test_a_root_that_nobody_knows_to_be_filled_keeps_nobody_from_leaving() -> None:
+    """The Controller was restored without its status: people are told to scale to 0, and can."""
+    async with filled() as here:
+        [job] = jobs(here)
+        await here.store.delete(JOBS, job.metadata.name, namespace=NAMESPACE)
+        forgotten = {"status": {"sharedRoot": None}}
+        await here.store.patch(
+            CUSTOMS["Controller"], "slurm", forgotten, namespace=NAMESPACE, subresource="status", manager="restore"
+        )
+        await here.until(lambda: told(here)["reason"] == "InUse", what="it is said what to do")
+        await empty(here)
+        await started(here)
+
+
+@simulated
 async def test_a_job_that_was_swept_away_is_not_made_again() -> None:
     async with filled() as here:
         [job] = jobs(here)

@@ -20,7 +20,8 @@ async def reconcile(context: Context, item: Custom, login_set: LoginSet) -> Outc
     inventory = await context.inventory(meta.namespace)
     cluster = cluster_of(inventory, login_set)
     waits = missing_around(inventory, login_set, cluster)
-    if waits is None and cluster is not None:
+    if waits is None and cluster is not None and login_set.spec.replicas:
+        # Whom nobody asks for is not made: so all can leave, that it may be filled.
         waits = shared_root.held(context, cluster)
     if waits is None and cluster is not None:
         await _keep(context, item, cluster, login_set)
