@@ -7,8 +7,8 @@
 #include <limits.h>
 #include <link.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -66,6 +66,20 @@ static const struct link_map *loaded(struct refusal *why)
 	}
 	dlclose(program);
 	return first;
+}
+
+bool others_named(const char *part)
+{
+	struct refusal unknown = {0};
+	const struct link_map *library = loaded(&unknown);
+
+	for (; library; library = library->l_next) {
+		const char *slash = strrchr(library->l_name, '/');
+
+		if (strstr(slash ? slash : library->l_name, part))
+			return true;
+	}
+	return false;
 }
 
 int others_check(struct refusal *why)

@@ -5,7 +5,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "refusal.h"
+
+/* Whether a library with this in its file's name is loaded; Slurm loads all plugins before it calls any. */
+bool others_named(const char *part);
 
 /* Refuses what has hooks for steps and comes before ours: it would be through with them before we could say anything. */
 int others_check(struct refusal *why);

@@ -80,7 +80,8 @@ int slurm_spank_init(spank_t spank, int argc, char *argv[])
 		else
 			refuse(&why, W_POLICY, 0, "plugstack.conf: unknown argument \"%.128s\"", argv[i]);
 	}
-	asking_register(options ? spank : NULL);
+	/* Where two plugins have an option Slurm gives it to the first, and tells neither. */
+	asking_register(options && !others_named("pyxis") ? spank : NULL);
 	if (spank_context() == S_CTX_SLURMD)
 		node_log_announce();
 	return ESPANK_SUCCESS;
