@@ -73,7 +73,9 @@ def test_stdin_of_srun_reaches_a_task(node: Walled) -> None:
 
 def test_a_time_limit_ends_a_tenants_job_as_anybodys(node: Walled) -> None:
     """TERM, and KILL for who stays; both jobs at once, for Slurm looks at time limits twice a minute only."""
-    script = 'trap "echo told" TERM; echo ready; while :; do sleep 0.1; done'
+    # Without children: what a shell says of theirs depends on who is killed first.
+    pipe = 'mkfifo "/tmp/pipe-$$"; exec 3<>"/tmp/pipe-$$"'
+    script = f'{pipe}; trap "echo told" TERM; echo ready; while :; do read -r -t 60 -u 3; done'
     jobs = [node.submit(uid, script, "-n1", "--mem=50", "-t1") for uid in (TENANT, ADMIN)]
     until(lambda: all("ready" in node.read(path) for _, path in jobs), "both scripts")
     for job, _ in jobs:
