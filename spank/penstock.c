@@ -29,6 +29,7 @@
 #include "filter.h"
 #include "kept.h"
 #include "node_log.h"
+#include "others.h"
 #include "output.h"
 #include "patience.h"
 #include "people.h"
@@ -91,7 +92,8 @@ int slurm_spank_init(spank_t spank, int argc, char *argv[])
 		else
 			refuse(&why, W_POLICY, 0, "plugstack.conf: unknown argument \"%.128s\"", argv[i]);
 	}
-	asking_register(options ? spank : NULL);
+	/* Where two plugins have an option Slurm gives it to the first, and tells neither. */
+	asking_register(options && !others_named("pyxis") ? spank : NULL);
 	if (spank_context() == S_CTX_SLURMD)
 		node_log_announce();
 	return ESPANK_SUCCESS;
@@ -119,6 +121,21 @@ static bool is_extern(spank_t spank)
 	return !spank_get_item(spank, S_JOB_STEPID, &step) && step == SLURM_EXTERN_CONT;
 }
 
+/*
+ * Whatever slurmstepd runs for the user, srun's --task-epilog or what other plugins have it run, it runs on the node. So
+ * for tenants it runs nothing any more once all tasks are born, and for whoever is refused from that moment on.
+ */
+static void seal(void)
+{
+	struct refusal open = {0};
+
+	if (sealed || (why.code == W_NONE && (policy.class == CLASS_USER || policy.class == CLASS_ADMIN)))
+		return;
+	if (filter_programs(&open))
+		abort(); /* the room ends with slurmstepd */
+	sealed = true;
+}
+
 /* slurmstepd has just begun: nothing of the step's is open yet. */
 int slurm_spank_init_post_opt(spank_t spank, int argc, char *argv[])
 {
@@ -131,7 +148,11 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char *argv[])
 		people_show(&policy, &why);
 	} else if (policy.class != CLASS_ADMIN && !is_extern(spank)) {
 		patience_begin(&why);
+		if (policy.class == CLASS_TENANT)
+			others_check(&why);
 	}
+	if (why.code != W_NONE && !is_extern(spank))
+		seal();
 	return ESPANK_SUCCESS;
 }
 
@@ -194,6 +215,15 @@ static int prepare(spank_t spank)
 	return prepare_room(&step);
 }
 
+/* Plugins behind us come next, and then tasks are born. */
+static void hand_over(void)
+{
+	if (why.code == W_NONE && policy.class == CLASS_TENANT)
+		others_disarm(&why);
+	if (why.code != W_NONE)
+		seal();
+}
+
 int slurm_spank_user_init(spank_t spank, int argc, char *argv[])
 {
 	uid_t uid = geteuid();
@@ -210,6 +240,7 @@ int slurm_spank_user_init(spank_t spank, int argc, char *argv[])
 	node_log_open();
 	if (why.code == W_NONE)
 		prepare(spank);
+	hand_over();
 	if (thread_becomes(uid, gid))
 		abort(); /* a slurmstepd that cannot be the user again must not go on */
 	return ESPANK_SUCCESS;
@@ -280,21 +311,6 @@ int slurm_spank_task_init(spank_t spank, int argc, char *argv[])
 	return ESPANK_SUCCESS;
 }
 
-/*
- * All tasks are born. Whatever slurmstepd runs for the user from now on, srun's --task-epilog, it runs on the node; so
- * for tenants, and for whoever was refused, it runs nothing any more.
- */
-static void seal(void)
-{
-	struct refusal open = {0};
-
-	if (sealed || (why.code == W_NONE && (policy.class == CLASS_USER || policy.class == CLASS_ADMIN)))
-		return;
-	if (filter_programs(&open))
-		abort(); /* the room ends with slurmstepd */
-	sealed = true;
-}
-
 int slurm_spank_task_post_fork(spank_t spank, int argc, char *argv[])
 {
 	pid_t task;
@@ -305,6 +321,7 @@ int slurm_spank_task_post_fork(spank_t spank, int argc, char *argv[])
 		bounds_note(task);
 	room_rest(&room);
 	seal();
+	others_rearm();
 	return ESPANK_SUCCESS;
 }
 
@@ -357,6 +374,9 @@ int slurm_spank_exit(spank_t spank, int argc, char *argv[])
 	if (spank_remote(spank) != 1)
 		return ESPANK_SUCCESS;
 	saving_end(&saving);
+	if (!is_extern(spank))
+		seal(); /* also where no task was ever born */
+	others_rearm();
 	room_end(&room);
 	return ESPANK_SUCCESS;
 }

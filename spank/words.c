@@ -81,6 +81,23 @@ bool word_is_digest(const char *text)
 	return strlen(text) == DIGEST_DIGITS && strspn(text, "0123456789abcdef") == DIGEST_DIGITS;
 }
 
+bool word_may_be_image(const char *path, const char *digest)
+{
+	char above[sizeof(DIGEST) + DIGEST_DIGITS];
+	const char *end = strrchr(path, '/'), *name = end;
+
+	while (name && name > path && name[-1] != '/')
+		name--;
+	if (!name || (size_t)(end - name) != sizeof(above) - 1)
+		return true;
+	memcpy(above, name, sizeof(above) - 1);
+	above[sizeof(above) - 1] = '\0';
+	if (above[strlen(DIGEST) - 1] != '-')
+		return true;
+	above[strlen(DIGEST) - 1] = ':';
+	return !word_is_digest(above) || !strcmp(above, digest);
+}
+
 /* The number of the first `length` bytes. */
 static bool digits(const char *text, size_t length, uint64_t most, uint64_t *number)
 {

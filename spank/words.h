@@ -19,6 +19,12 @@ bool word_is_variable(const char *text);
 /* sha256: and 64 lowercase hexadecimal digits. */
 bool word_is_digest(const char *text);
 
+/*
+ * Whether files may be the image of this digest, by their path: the directory that a store has an image in is called
+ * sha256-<64 digits>, as it was measured. Of other paths nobody knows anything.
+ */
+bool word_may_be_image(const char *path, const char *digest);
+
 /* Decimal digits, no sign, no zero in front; at most `most`. */
 bool word_number(const char *text, uint64_t most, uint64_t *number);
 

@@ -65,7 +65,7 @@ LANES = (
 that kills daemons, and all of it looks for what is left of them."""
 LAST = ("sim",)
 """What keeps all processors busy by itself, and has them when the lanes are through."""
-SPLIT = {"slurm", "spank", "transparency", "site"}
+SPLIT = {"slurm", "spank", "attacks", "transparency", "site"}
 """Steps that are run for each release of Slurm beside the other: they wait most of their time."""
 Builds = dict[str, "subprocess.Popen[str]"]
 _AWAITING = threading.Lock()

@@ -75,6 +75,24 @@ static void digests(void)
 	CHECK(!word_is_digest(""));
 }
 
+static void images(void)
+{
+	static const char digest[] = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+	static const char other[] = "sha256:1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+	char path[] = "/images/sha256-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef/rootfs";
+
+	CHECK(word_may_be_image(path, digest));
+	CHECK(!word_may_be_image(path, other));
+	CHECK(word_may_be_image("/sha256-00/rootfs", other));
+	CHECK(word_may_be_image("/rootfs", other));
+	CHECK(word_may_be_image("/images/acme/rootfs", other));
+	path[strlen("/images/sha256")] = '_';
+	CHECK(word_may_be_image(path, other));
+	path[strlen("/images/sha256")] = '-';
+	path[strlen("/images/sha256-")] = 'g';
+	CHECK(word_may_be_image(path, other));
+}
+
 static void numbers(void)
 {
 	static const char *const no_numbers[] = {
@@ -151,6 +169,7 @@ int main(void)
 	places();
 	names();
 	digests();
+	images();
 	numbers();
 	sizes();
 	paths_that_people_type();

@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 import spank
+from penstock.images.recipe import book
 from rootfs import rootfs
 from tests.real_slurm.mini_cluster import CONF, file, worker
 from tests.spank.walled import ADMIN, LOGGING, OTHER, TENANT, Walled, walled_node
 
 from . import ground, images, steps
 
-SUITE = "forky"
+SUITE = book().default_suite
+"""Whose plugin has holes made: one release is enough to see that attacks are worth something."""
 LOGINS = {
     f"/etc/pam.d/common-{kind}": f"{kind} required pam_permit.so\n"
     for kind in ("account", "auth", "password", "session")
@@ -25,24 +27,24 @@ SECOND = "DefMemPerCPU=100\nNodeSet=second Feature=second\nPartitionName=second 
 """Jobs share a node; and there is another one, for jobs whose parts must not."""
 
 
-@pytest.fixture(scope="session")
-def field() -> Iterator[Walled]:
-    """Give a node for the plugin itself."""
-    with furnished() as node:
+@pytest.fixture(scope="session", params=list(book().suites))
+def field(request: pytest.FixtureRequest) -> Iterator[Walled]:
+    """Give a node for the plugin itself, of every release."""
+    with furnished(str(request.param)) as node:
         yield node
 
 
 @pytest.fixture(scope="session")
 def weak_field() -> Iterator[Walled]:
     """Give another one for plugins with holes: what they leave behind is nobody else's."""
-    with furnished() as node:
+    with furnished(SUITE) as node:
         yield node
 
 
 @contextmanager
-def furnished() -> Iterator[Walled]:
+def furnished(suite: str) -> Iterator[Walled]:
     """Run a node where everything lies ready."""
-    with walled_node(rootfs(SUITE), spank.plugin(SUITE), SUITE, adapt=adapted) as node:
+    with walled_node(rootfs(suite), spank.plugin(suite), suite, adapt=adapted) as node:
         ground.prepare(node)
         images.build(node)
         yield node

@@ -114,9 +114,9 @@ class CrashingCluster:
         return file.exists() and word.encode() in file.read_bytes()
 
 
-def until(holds: Callable[[], object], what: str) -> None:
+def until(holds: Callable[[], object], what: str, *, patience: float = PATIENCE) -> None:
     """Wait for something that takes a moment: Slurm tells nobody, so it is asked."""
-    bound = time.monotonic() + PATIENCE
+    bound = time.monotonic() + patience
     while not holds():
         assert time.monotonic() < bound, what
         time.sleep(0.02)

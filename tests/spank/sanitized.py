@@ -1,4 +1,10 @@
-"""The plugin with sanitizers in it, for a slurmd that is started with their libraries."""
+"""The plugin with sanitizers in it, for a slurmd that is started with their libraries.
+
+What they find is in files of the node, one for each process: slurmstepd's own stderr leads nowhere. Processes that end
+without exit(), as tasks do that become programs, are not looked at for leaks; slurmstepd and the commands are. Slurm
+leaks by itself, so a leak counts where our library was in between; it stays in memory to the end for that (`nodelete`),
+for Slurm has let go of it when leaks are looked for, and with it of all that it still has on purpose.
+"""
 
 import base64
 import shutil
@@ -18,11 +24,15 @@ from .walled import Walled, walled_node
 LIBRARIES = ("libasan.so.8", "libubsan.so.1")
 PLACE = "/usr/lib/sanitizers"
 STEPD = "/usr/sbin/slurmstepd"
-# Slurm leaks by itself; what is not given back by a process that ends is no fault of ours either.
-VARIABLES = {"LD_PRELOAD": ":".join(f"{PLACE}/{name}" for name in LIBRARIES), "ASAN_OPTIONS": "detect_leaks=0"}
+REPORTS = "/tmp/sanitizers"
+VARIABLES = {
+    "LD_PRELOAD": ":".join(f"{PLACE}/{name}" for name in LIBRARIES),
+    "ASAN_OPTIONS": f"detect_leaks=1:log_path={REPORTS}/report:stack_trace_format=#%n-%F-%m-%S",
+    "LSAN_OPTIONS": "exitcode=0",  # for Slurm's own
+}
 COMPILE = """
 cd /spank && mkdir /out
-gcc "$@" -shared -Wl,--version-script=penstock.map -o /out/penstock.so *.c
+gcc "$@" -shared -Wl,-z,nodelete -Wl,--version-script=penstock.map -o /out/penstock.so *.c
 """
 
 
@@ -39,7 +49,14 @@ def sanitized_node(suite: str) -> Iterator[Walled]:
         made = place / "upper/out/penstock.so"
         adapt = partial(with_libraries, root=rootfs(suite), compiler=compiler)
         with walled_node(rootfs(suite), made, suite, adapt=adapt) as node:
+            node.say("install", "-d", "-m", "1777", REPORTS)
             yield node
+
+
+def findings(node: Walled) -> list[str]:
+    """What the sanitizers have found since somebody asked."""
+    found = node.say("sh", "-c", f"cat {REPORTS}/* 2>/dev/null; rm -f {REPORTS}/*").split("\n\n")
+    return [one for one in found if "ERROR: AddressSanitizer" in one or (" leak of " in one and "/penstock.so" in one)]
 
 
 def with_libraries(wanted: dict[str, Any], root: Path, compiler: Path) -> dict[str, Any]:

@@ -71,6 +71,21 @@ def test_stdin_of_srun_reaches_a_task(node: Walled) -> None:
         assert node.say("srun", "cat", uid=uid, given="one\ntwo\n") == "one\ntwo\n"
 
 
+def test_a_time_limit_ends_a_tenants_job_as_anybodys(node: Walled) -> None:
+    """TERM, and KILL for who stays; both jobs at once, for Slurm looks at time limits twice a minute only."""
+    # Without children: what a shell says of theirs depends on who is killed first.
+    pipe = 'mkfifo "/tmp/pipe-$$"; exec 3<>"/tmp/pipe-$$"'
+    script = f'{pipe}; trap "echo told" TERM; echo ready; while :; do read -r -t 60 -u 3; done'
+    jobs = [node.submit(uid, script, "-n1", "--mem=50", "-t1") for uid in (TENANT, ADMIN)]
+    until(lambda: all("ready" in node.read(path) for _, path in jobs), "both scripts")
+    for job, _ in jobs:
+        node.say("scontrol", "update", f"job={job}", "EndTime=now+1")  # a limit is a minute at least, but for root
+    until(lambda: not node.say("squeue", "-h", "-t", "RUNNING"), "the time limit", patience=60)
+    contained, plain = [(node.ending(job), re.sub(r"JOB \d+", "JOB", node.read(path))) for job, path in jobs]
+    assert contained[0] == plain[0] == "TIMEOUT 0:9"
+    assert set(told(contained[1])) == set(told(plain[1])) > {"ready", "told"}
+
+
 @EVERYBODY
 def test_a_terminal_is_a_terminal(node: Walled, uid: int) -> None:
     """A shell on one works in a room, and ends with its own exit code."""

@@ -122,6 +122,17 @@ def test_an_image_that_others_could_change_is_refused(node: Walled, stored: dict
     node.say("srun", "bash", "-c", "true", uid=TENANT)
 
 
+def test_an_image_under_anothers_digest_is_refused(node: Walled, stored: dict[str, Record]) -> None:
+    """A policy that was mixed up does not make a tenant believe that it runs what it asked for."""
+    granted, there = stored["directory"], stored["file"]
+    grant(node, there)
+    text = node.read(f"{WALLS}/uid-{TENANT}").replace(there.digest, granted.digest)
+    node.policy(f"uid-{TENANT}", text)
+    ended = node.run("srun", f"--container-image={granted.digest}", "echo", "ran", uid=TENANT)
+    assert f"image {path(there)}: what lies there is not {granted.digest} (W030)" in ended.stderr
+    assert "ran" not in ended.stdout
+
+
 def test_a_file_with_a_second_name_is_refused(node: Walled, stored: dict[str, Record]) -> None:
     """Whoever has that may write to it."""
     record = stored["file"]

@@ -13,6 +13,7 @@ from penstock.cli.sources import sample
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+MANIFESTS = re.compile(r"```yaml\n(apiVersion:.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 COMMANDS = [
     pytest.param(line[2:], id=f"{page.name}: {line[2:]}")
@@ -35,6 +36,16 @@ def test_a_documented_command_works(command: str, tmp_path: Path, monkeypatch: p
     program, *words = shlex.split(command)
     assert program == "penstock"
     assert main(words) == 0
+
+
+@pytest.mark.parametrize(
+    "text", [pytest.param(text, id=page.name) for page in PAGES for text in MANIFESTS.findall(page.read_text())]
+)
+def test_documented_manifests_are_right(text: str, tmp_path: Path) -> None:
+    """Whole ones, that is, and not those that show a field or two."""
+    (tmp_path / "cluster.yaml").write_text(text)
+    assert main(["validate", str(tmp_path / "cluster.yaml")]) == 0
+    assert main(["render", str(tmp_path / "cluster.yaml"), "--directory", str(tmp_path / "out")]) == 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -12,7 +12,7 @@ import msgspec
 
 from penstock.cli.verbs import add_verbs, of_policies
 from penstock.engine.layout import Layout
-from penstock.walls.images.granted import wrong_images
+from penstock.walls.images.granted import unmeasured_images, wrong_images
 from penstock.walls.policy import Policy, PolicyError, Range, UserClass
 from penstock.walls.reading import read, read_ranges
 from penstock.walls.shelf import DEFAULT, Shelf
@@ -57,8 +57,16 @@ def _set(shelf: Shelf, arguments: argparse.Namespace) -> int:
     _fits(shelf, arguments.whom, policy)
     if problems := [*wrong_images(policy, shelf.images)]:
         raise PolicyError(f"{arguments.file}: {'; '.join(problems)}; nothing was changed")
+    _tell_unmeasured([*unmeasured_images(policy)])
     print(f"{shelf.give(arguments.whom, policy)}: class {policy.user_class}, from the next step on")
     return 0
+
+
+def _tell_unmeasured(images: Sequence[str]) -> None:
+    """Nodes use them all the same: root has put them there."""
+    for one in images:
+        cure = "`penstock walls image add` brings one that is what its digest says"
+        sys.stderr.write(f"penstock walls: {one}: nobody has measured what lies there; {cure}\n")
 
 
 def _fits(shelf: Shelf, uid: int | None, policy: Policy) -> None:
@@ -108,13 +116,15 @@ def _row(shelf: Shelf, name: str, whom: str) -> tuple[str, str, str]:
 
 
 def _check(shelf: Shelf, arguments: argparse.Namespace) -> int:
-    problems = [*shelf.problems()]
+    problems, unmeasured = [*shelf.problems()], [*shelf.unmeasured()]
     if arguments.output == "json":
-        print(json.dumps({"directory": str(shelf.directory), "problems": problems}, indent=2))
+        print(json.dumps({"directory": str(shelf.directory), "problems": problems, "unmeasured": unmeasured}, indent=2))
     elif not problems:
         print(f"{shelf.directory}: nodes would refuse none of it")
     for problem in problems if arguments.output != "json" else ():
         print(problem)
+    if arguments.output != "json":
+        _tell_unmeasured(unmeasured)
     return int(bool(problems))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from penstock import durable
-from penstock.walls.images.granted import wrong_images
+from penstock.walls.images.granted import unmeasured_images, wrong_images
 from penstock.walls.images.store import Store
 from penstock.walls.policy import IMAGES, LARGEST, Policy, PolicyError, Range, UserClass
 from penstock.walls.reading import read, read_ranges
@@ -106,6 +106,12 @@ class Shelf:
                 self._try(name)
             except PolicyError as problem:
                 yield str(problem)
+
+    def unmeasured(self) -> Iterator[str]:
+        """Images of policies that lie in no store, so that their digests are somebody's word only."""
+        for name in sorted(self._names() - {RANGES}):
+            with suppress(PolicyError):
+                yield from (f"{name}: {told}" for told in unmeasured_images(read(self.text(name) or "")))
 
     def _try(self, name: str) -> None:
         if name == RANGES:

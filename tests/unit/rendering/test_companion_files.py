@@ -148,6 +148,22 @@ def test_our_plugin_is_loaded_where_there_is_a_shared_root() -> None:
     assert "plugstack.conf" not in configuration(cluster())
 
 
+@pytest.mark.parametrize(
+    ("theirs", "told"),
+    [
+        ("include /usr/share/pyxis/*", True),
+        ("optional x.so\n required  /usr/lib/slurm/spank_pyxis.so runtime_path=/run/x", True),
+        ("# include /usr/share/pyxis/*", False),
+        ("optional x.so log=/var/log/pyxis", False),
+    ],
+)
+def test_container_options_are_left_to_pyxis_where_people_load_it(theirs: str, told: bool) -> None:
+    """CL-4: ours comes first, and Slurm would give it what Pyxis is asked for."""
+    given = cluster(sharedRoot={}, configFileRefs=[{"name": "own"}], config_maps=own(plugstack_conf=theirs))
+    ours = "required penstock.so options=no" if told else "required penstock.so"
+    assert configuration(given)["plugstack.conf"] == f"{ours}\n{theirs}\n"
+
+
 def test_topologies_are_written_as_slurm_reads_them() -> None:
     """PT-8: a tree whose leaves wait for dynamic nodes, a block, a flat one."""
     given = cluster(

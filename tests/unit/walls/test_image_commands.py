@@ -56,6 +56,7 @@ def test_a_policy_grants_an_image_by_the_line_that_add_prints(
         (line.replace(digest_[7:], "1" * 64), "there is no such image"),
         (f"{line}.sqsh", "its files are at rootfs"),
         (f"image {other} {shelf.images.place(digest_)}/rootfs", f"what lies there is {digest_}"),
+        (f"image {other} /elsewhere/sha256-{'1' * 64}/rootfs", f"what lies there is sha256:{'1' * 64}"),
     ):
         policy.write_text("\n".join([*kept, wrong, ""]))
         code, text = said(shelf, capsys, "set", "8", "--file", str(policy))
@@ -68,6 +69,22 @@ def test_a_policy_grants_an_image_by_the_line_that_add_prints(
     assert (code, "is granted by uid-7" in text) == (1, True)
     shelf.remove(7)
     assert said(shelf, capsys, "image", "remove", "it")[0] == 0
+
+
+def test_an_image_that_nobody_has_measured_is_used_and_told(
+    shelf: Shelf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Root has put it on the nodes; but its digest is what somebody wrote."""
+    policy = tmp_path / "policy"
+    kept = [one for one in TENANT.splitlines() if not one.startswith("image")]
+    line = f"image sha256:{'1' * 64} /images/acme"
+    policy.write_text("\n".join([*kept, line, ""]))
+    told = f"{line}: nobody has measured what lies there; `penstock walls image add`"
+    code, text = said(shelf, capsys, "set", "7", "--file", str(policy))
+    assert (code, told in text) == (0, True)
+    code, text = said(shelf, capsys, "check")
+    assert (code, f"uid-7: {told}" in text) == (0, True)
+    assert json.loads(said(shelf, capsys, "check", "-o", "json")[1])["unmeasured"] == [f"uid-7: {line}"]
 
 
 def test_all_is_told_in_json_as_well(shelf: Shelf, source: Path, capsys: pytest.CaptureFixture[str]) -> None:

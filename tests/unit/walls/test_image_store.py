@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +81,56 @@ def test_two_at_once_make_one_image(store: Store, source: Path) -> None:
         one.join()
     assert sorted(one.exitcode or 0 for one in both) == [10, 11]
     assert [*store.problems(store.all()[0])] == []
+
+
+@pytest.mark.parametrize(
+    ("victim", "bait"),
+    [("file", "secret"), ("directory", "."), ("file", "pipe"), ("image.sqsh", "secret")],
+)
+def test_what_is_swapped_while_it_is_read_is_no_way_to_root_files(
+    store: Store, tmp_path: Path, victim: str, bait: str
+) -> None:
+    """A tenant who may write to the directory puts a link there between the look and the reading."""
+    secrets, source = tmp_path / "secrets", tmp_path / "source"
+    (source / "directory").mkdir(parents=True)
+    secrets.mkdir()
+    (secrets / "secret").write_text("of root")
+    os.mkfifo(secrets / "pipe")
+    (source / "file").write_text("of the tenant")
+    (source / "image.sqsh").write_bytes(b"hsqs of the tenant")
+    brought_ = source / victim if victim == "image.sqsh" else source
+    process = multiprocessing.get_context("fork").Process(
+        target=_added_while_swapped, args=(store.directory, brought_, source / victim, secrets / bait)
+    )
+    process.start()
+    process.join(20)
+    process.kill()
+    assert process.exitcode == 3, "not refused, or it waits for a pipe"
+    assert not any("of root" in path.read_text() for path in store.directory.rglob("*") if path.is_file())
+
+
+def _added_while_swapped(directory: Path, source: Path, victim: Path, bait: Path) -> None:
+    """Swap what is about to be opened, once; Python tells of that just before, in this process only."""
+    todo = [victim] if victim.suffix != ".sqsh" else [victim, victim]  # whose first opening is the look at what it is
+
+    def swap(event: str, args: tuple[object, ...]) -> None:
+        if event not in {"open", "os.scandir"} or not todo or not isinstance(args[0], str | os.PathLike):
+            return
+        if Path(args[0]).name == victim.name:
+            todo.pop()
+            if not todo:
+                victim.rename(victim.with_name("kept"))
+                if bait.is_fifo():
+                    bait.rename(victim)
+                else:
+                    victim.symlink_to(bait)
+
+    sys.addaudithook(swap)
+    try:
+        add(Store(directory), source, AMD64)
+    except BadImage:
+        os._exit(3 if not todo else 4)
+    os._exit(0)
 
 
 def test_a_directory_is_an_image_by_what_is_in_it(store: Store, tmp_path: Path) -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import stat
-import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.walls.images import blobs, squash
 from penstock.walls.images.choice import Chosen, Settings, choose, machine
-from penstock.walls.images.content import file_digest, measure, walk
+from penstock.walls.images.content import file_digest, measure
 from penstock.walls.images.entries import Limits
 from penstock.walls.images.layer import lay
 from penstock.walls.images.layouts import is_layout, layout
+from penstock.walls.images.packing import pack
 from penstock.walls.images.problems import BadImage
 from penstock.walls.images.record import LONGEST_ENVIRONMENT, MOST_VARIABLES, Kind, Record, environment, read
 from penstock.walls.images.store import Store, now
@@ -71,7 +69,7 @@ def _add_directory(store: Store, source: Path, wish: Wish, tell: Telling) -> tup
     with store.aside() as place:
         root, tar = _new_root(place), place / "layer"
         tell("reading the directory")
-        _pack(source, tar)
+        pack(source, tar)
         tell("copying")
         left_out = lay(tar, root, Limits())
         tar.unlink()
@@ -87,6 +85,8 @@ def _add_file(store: Store, source: Path, wish: Wish, tell: Telling) -> tuple[Re
         copy = place / Kind.SQUASHFS
         tell("copying")
         shutil.copyfile(source, copy)
+        if not squash.is_squashfs(copy):
+            raise BadImage(f"{source} is not what it was a moment ago: somebody changes it meanwhile")
         copy.chmod(0o644)
         digest = file_digest(copy)
         if there := _known(store, digest, wish):
@@ -129,21 +129,6 @@ def _new_root(place: Path) -> Path:
     root.mkdir()
     root.chmod(0o755)
     return root
-
-
-def _pack(source: Path, tar: Path) -> None:
-    """A directory as a tar; what is mounted in it stays out."""
-    device = source.stat().st_dev
-    with tarfile.open(tar, "w", format=tarfile.PAX_FORMAT) as packed:
-        for path, is_ in walk(source, device=device):
-            if stat.S_ISSOCK(is_.st_mode):
-                continue
-            entry = packed.gettarinfo(str(path), arcname=os.fspath(path.relative_to(source)))
-            if entry.isreg():
-                with path.open("rb") as file:
-                    packed.addfile(entry, file)
-            else:
-                packed.addfile(entry)
 
 
 def _check(settings: Settings) -> None:

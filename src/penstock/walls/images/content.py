@@ -32,14 +32,14 @@ def measure(root: Path) -> Content:
     return Content(f"sha256:{whole.hexdigest()}", size, count)
 
 
-def walk(root: Path, *, device: int | None = None) -> Iterator[tuple[Path, os.stat_result]]:
-    """Everything below a directory in the order of names, directories before what is in them; on one device only."""
+def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Everything below a directory that is root's, in the order of names, directories before what is in them."""
     with os.scandir(root) as found:
         for one in sorted(found, key=lambda one: os.fsencode(one.name)):
             is_ = one.stat(follow_symlinks=False)
             yield Path(one.path), is_
-            if stat.S_ISDIR(is_.st_mode) and device in {None, is_.st_dev}:
-                yield from walk(Path(one.path), device=device)
+            if stat.S_ISDIR(is_.st_mode):
+                yield from walk(Path(one.path))
 
 
 def file_digest(path: Path) -> str:

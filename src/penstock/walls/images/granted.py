@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from penstock.walls.policy import DIRECTORY, IMAGES, Image, Policy
 
 NODES = f"{DIRECTORY}/{IMAGES}"
 """Where nodes see the store that lies among their policies."""
+_MEASURED = re.compile(r"(?:/[^/]+)*/sha256-([0-9a-f]{64})/[^/]+")
 
 
 def wrong_images(policy: Policy, store: Store) -> Iterator[str]:
@@ -21,14 +23,23 @@ def wrong_images(policy: Policy, store: Store) -> Iterator[str]:
             yield f"image {image.digest} {image.path}: {told}"
 
 
+def unmeasured_images(policy: Policy) -> Iterator[str]:
+    """What a policy says of images that nobody can have looked at: they lie in no store."""
+    for image in policy.images:
+        if not _in_store(image) and not (Path(image.path).parent / RECORD).exists() and not _named(image.path):
+            yield f"image {image.digest} {image.path}"
+
+
 def path_on_nodes(store: Store, files: Path) -> str:
     """How a policy names files of the store."""
     return f"{NODES}/{files.relative_to(store.directory)}"
 
 
 def _wrong(image: Image, store: Store) -> str:
-    inside = image.path.startswith(f"{NODES}/")
+    inside = _in_store(image)
     files = store.directory / image.path.removeprefix(f"{NODES}/") if inside else Path(image.path)
+    if not inside and (named := _named(image.path)) not in {"", image.digest}:
+        return f"what lies there is {named}"  # in a store of somebody else's
     if not inside and not (files.parent / RECORD).exists():
         return ""
     try:
@@ -40,3 +51,13 @@ def _wrong(image: Image, store: Store) -> str:
     if files.name != record.kind:
         return f"its files are at {record.kind}"
     return ""
+
+
+def _in_store(image: Image) -> bool:
+    return image.path.startswith(f"{NODES}/")
+
+
+def _named(path: str) -> str:
+    """The digest that the directory of an image in a store is called by; nodes look at it, too."""
+    found = _MEASURED.fullmatch(path)
+    return f"sha256:{found[1]}" if found else ""
