@@ -59,6 +59,8 @@ def many(seeds: range, *, workers: int, failures: int, shrink: bool, mutant: Mut
     for result in forks.run(seeds, workers=workers, mutant=mutant):
         total.add(result)
         progress.tell(total)
+        if result.broken:
+            print(f"\nseed {result.seed}: {result.broken[0]}", file=sys.stderr, flush=True)
         if len(total.failed) >= failures:
             break
     progress.over()

@@ -14,6 +14,7 @@ FOUND = {
     156357: "a second edit took more workers away than it might: those of the first were not there yet",
     158508: "likewise, with one worker only",
     2855: "Slurm was asked in a hurry, once, and then not any more",
+    9230: "an answer that came late told nobody, for it was as things had been when it was asked for",
     165657: "two workers took their claims along, though somebody had deleted a third and one of them was needed",
 }
 

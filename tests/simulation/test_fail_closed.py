@@ -180,3 +180,19 @@ async def test_few_suspended_jobs_among_many_idle_nodes_cost_few_questions() -> 
         assert len(here.slurmrestd.requests) - asked < 64
         here.slurm.cancel(job.number)
         await here.until(lambda: not here.sight.workers(), within=30)
+
+
+@simulated
+async def test_an_answer_that_comes_late_is_news_all_the_same() -> None:
+    """What it says was known when it was asked for, and something else since: two who ask at once (seed 9230)."""
+    async with cluster(replicas=1) as (here, _):
+        here.slurmrestd.slow = 25
+        await here.edit("NodeSet", NODE_SET, spec=template("new"))
+        await asyncio.sleep(7)
+        await here.delete("Pod", f"{NODE_SET}-0")
+        await asyncio.sleep(5)
+        here.slurmrestd.slow = 0
+        await here.until(lambda: here.sight("NodeSet", NODE_SET).status.get("slurmIdle") == 1, within=60)
+        await here.until(lambda: here.slurm.nodes["compute-0"].report()["state"][0] == "IDLE", within=60)
+        await asyncio.sleep(60)
+        assert here.sight("NodeSet", NODE_SET).status["slurmIdle"] == 1

@@ -19,8 +19,8 @@ from penstock.operator.customs import Key
 from penstock.operator.slurm_links import Links, slurm_key
 from penstock.operator.triggers import Look
 from penstock.slurm import hostlist
-from penstock.slurm.rest.client import SlurmRest
-from penstock.slurm.rest.errors import SlurmError
+from penstock.slurm.rest.client import Nodes, SlurmRest
+from penstock.slurm.rest.errors import SlurmError, SlurmUnreachable
 from penstock.slurm.rest.messages import NodeReport
 
 _LOG = logging.getLogger(__name__)
@@ -49,6 +49,16 @@ class Known:
     def since(self, now: float) -> int:
         """From when on to ask for changes; 0: for all nodes, in case that Slurm's clock was set back."""
         return 0 if now >= self.whole + _WHOLE_AGAIN else self.updated
+
+
+def _heard(answer: Nodes | None, known: Known | None, asked_at: float) -> Known:
+    """What is known after an answer; None: nothing has changed."""
+    if answer is None and known is not None:
+        return replace(known, at=asked_at)
+    if answer is None:
+        raise SlurmUnreachable("slurmrestd says that nothing has changed, to who knows nothing")
+    # Its time is not older than the answer, so that we never take Slurm's clock to be ahead of where it is.
+    return Known(answer.nodes, answer.updated, asked_at, whole=asyncio.get_running_loop().time())
 
 
 class Slurm:
@@ -153,13 +163,11 @@ class Slurm:
             return AFTER_FAILURE if self._links.known(key) else AT_REST
         self._troubles.pop(key, None)
         self._silent.pop(key, None)
-        if answer is not None:
-            # Its time is not older than the answer, so that we never take Slurm's clock to be ahead of where it is.
-            heard_at = asyncio.get_running_loop().time()
-            self._known[key] = Known(answer.nodes, answer.updated, asked_at, whole=heard_at)
-        elif before is not None:
-            self._known[key] = replace(before, at=asked_at)
-        if before is None or before.nodes != self._known[key].nodes:
+        # Others may have asked meanwhile: who asked last knows best, and news is what differs from what is known by now.
+        known = self._known.get(key)
+        if known is None or known.at <= asked_at:
+            self._known[key] = _heard(answer, known or before, asked_at)
+        if known is None or known.nodes != self._known[key].nodes:
             self._tell_news(controller)
         return IN_A_HURRY if self._is_awaited(key) else AT_REST
 
