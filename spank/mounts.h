@@ -36,6 +36,7 @@ int place_file(int root, const char *path, struct refusal *why);
 
 /* Shows a tree at a place of a root that is attached already. */
 int tree_attach(int tree, int root, const char *path, struct refusal *why);
+int tree_attach_at(int tree, int place, const char *path, struct refusal *why);
 
 /*
  * Makes a tree the root of this mount namespace, also when slurmd lives in a chroot, and lets go of all that was

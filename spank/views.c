@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "mounts.h"
+#include "places.h"
 #include "words.h"
 
 static int grow(struct views *views, const char *target, struct refusal *why)
@@ -124,15 +125,30 @@ void views_directory(const struct views *views, int root, const char *path)
 	places_as(0, 0, &why);
 }
 
+/* What root chose lies where root chose it, in a root that others write to; nobody's link leads it elsewhere. */
+static int attach_as_root(const struct view *view, int root, struct refusal *why)
+{
+	int place = place_of_root(root, view->target, view->directory, why);
+	int attached = place < 0 ? -1 : tree_attach_at(view->tree, place, view->target, why);
+
+	if (place >= 0)
+		close(place);
+	return attached;
+}
+
+static int attach(const struct view *view, uid_t uid, int root, struct refusal *why)
+{
+	if (!uid)
+		return attach_as_root(view, root, why);
+	return view_place(view, root, why) || tree_attach(view->tree, root, view->target, why) ? -1 : 0;
+}
+
 static int attach_all(struct views *views, int root, struct refusal *why)
 {
 	views_sort(views);
-	for (size_t i = 0; i < views->count; i++) {
-		struct view *view = &views->all[i];
-
-		if (view_place(view, root, why) || tree_attach(view->tree, root, view->target, why))
+	for (size_t i = 0; i < views->count; i++)
+		if (attach(&views->all[i], views->uid, root, why))
 			return -1;
-	}
 	return 0;
 }
 

@@ -16,7 +16,8 @@ struct view {
 
 /*
  * Lives in the process that builds the root, and ends with it: nothing is ever given back. Where places for views are
- * missing they are made by `uid` and `gid`: whoever chose the places must not have them where they may not write.
+ * missing they are made by `uid` and `gid`: whoever chose the places must not have them where they may not write. What
+ * root chose is put there through root's own links only (places.h).
  */
 struct views {
 	struct view *all;

@@ -1,0 +1,61 @@
+"""What people put where root looks for something: links, pipes, doors of /proc."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from .walled import POLICIES, SHARED, USER, Walled
+
+PLAIN = POLICIES[f"uid-{USER}"]
+
+
+@pytest.fixture(autouse=True)
+def common(node: Walled) -> Iterator[None]:
+    """A directory of the shared root that many may write to, and a disk of the node that is shown in it."""
+    node.say("sh", "-c", f"rm -rf {SHARED}/projects; mkdir -p /disk {SHARED}/projects/disk {SHARED}/real; touch /disk/on")
+    node.say("chmod", "0777", f"{SHARED}/projects", "/disk")
+    yield
+    node.policy(f"uid-{USER}", PLAIN)
+
+
+def test_a_users_link_leads_no_view_of_the_node_elsewhere(node: Walled) -> None:
+    """Not upon /etc, where the next setuid program would believe what lies on the disk."""
+    node.say("srun", "sh", "-c", "mv /projects/disk /projects/away && ln -s /etc /projects/disk", uid=USER)
+    node.policy(f"uid-{USER}", f"{PLAIN}mount /disk /projects/disk rw\n")
+    ended = node.run("srun", "ls", "/etc", uid=USER)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert f"/projects/disk is a link of uid {USER} in a directory of uid 0, mode 0777" in ended.stderr
+    node.policy(f"uid-{USER}", f"{PLAIN}mount /disk /projects/disk/new rw\n")
+    assert "/projects/disk is a link of uid" in node.run("srun", "true", uid=USER).stderr
+    assert node.run("ls", f"{SHARED}/etc/new").returncode == 2, "nothing was made behind the link"
+
+
+def test_a_link_of_roots_is_not_for_others_to_rename(node: Walled) -> None:
+    """Who may rename in a directory chooses which of its links has the name that root shows something at."""
+    node.say("sh", "-c", f"rmdir {SHARED}/projects/disk && ln -s /etc {SHARED}/projects/disk")
+    node.policy(f"uid-{USER}", f"{PLAIN}mount /disk /projects/disk rw\n")
+    assert "is a link of uid 0 in a directory of uid 0, mode 0777" in node.run("srun", "true", uid=USER).stderr
+
+
+def test_roots_own_links_lead_views_where_they_lead(node: Walled) -> None:
+    """Relative and absolute ones, in the middle of a path and at its end, also when nothing is there yet."""
+    links = f"ln -sfn ../real {SHARED}/usr/linked; ln -sfn /usr/linked/deep/../deeper {SHARED}/linked"
+    node.say("sh", "-c", f"rm -rf {SHARED}/real/*; {links}")
+    node.policy(f"uid-{USER}", f"{PLAIN}mount /disk /linked/disk rw\n")
+    assert node.say("srun", "ls", "/real/deeper/disk", uid=USER) == "on\n"
+
+
+def test_a_users_directory_can_be_where_a_view_goes(node: Walled) -> None:
+    """It lies where root said, whoever made the directory."""
+    node.say("chown", str(USER), f"{SHARED}/projects", f"{SHARED}/projects/disk")
+    node.policy(f"uid-{USER}", f"{PLAIN}mount /disk /projects/disk/deep rw\n")
+    assert node.say("srun", "ls", "/projects/disk/deep", uid=USER) == "on\n"
+
+
+def test_what_the_node_keeps_raises_nobody(node: Walled) -> None:
+    """People may write there."""
+    node.policy(f"uid-{USER}", f"{PLAIN}keep /disk\n")
+    options = node.say("srun", "sh", "-c", "grep -E ' /(disk|dev|dev/pts) ' /proc/self/mounts", uid=USER).splitlines()
+    assert len(options) == 3
+    assert all("nosuid" in line for line in options)
+    assert ["nodev" in line for line in options if " /disk " in line] == [True]
