@@ -96,9 +96,10 @@ static int add_usual(struct views *views, const struct step *step, struct refusa
 	       ? -1 : 0;
 }
 
+/* Without waiting for what is no image: for whoever would write to a pipe. */
 static int open_image(const struct step *step, struct refusal *why)
 {
-	int fd = open_as(step, step->options->image, O_RDONLY), tree;
+	int fd = open_as(step, step->options->image, O_RDONLY | O_NOCTTY | O_NONBLOCK), tree;
 
 	if (fd < 0)
 		return refuse(why, W_IMAGE, errno, "--container-image %.256s", step->options->image);

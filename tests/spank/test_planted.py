@@ -59,3 +59,10 @@ def test_what_the_node_keeps_raises_nobody(node: Walled) -> None:
     assert len(options) == 3
     assert all("nosuid" in line for line in options)
     assert ["nodev" in line for line in options if " /disk " in line] == [True]
+
+
+def test_a_pipe_is_no_image(node: Walled) -> None:
+    """Nobody writes to it, and slurmstepd would wait for that."""
+    node.say("sh", "-c", "rm -f /tmp/pipe; mkfifo -m 0666 /tmp/pipe", uid=USER)
+    ended = node.run("srun", "--container-image=/tmp/pipe", "true", uid=USER)
+    assert "/tmp/pipe is neither a directory nor a file (W030)" in ended.stderr
