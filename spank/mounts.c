@@ -37,6 +37,11 @@ int source_open(const char *path, struct refusal *why)
 	return fd;
 }
 
+int plain_open(const char *path, int flags)
+{
+	return open_how(AT_FDCWD, path, flags, RESOLVE_NO_MAGICLINKS);
+}
+
 static int restrict_tree(int tree, uint64_t attributes, unsigned flags)
 {
 	struct mount_attr wanted = {.attr_set = attributes, .propagation = MS_PRIVATE};

@@ -18,6 +18,9 @@ struct setting {
 /* A path of the node, reached through no link at all. An O_PATH descriptor. */
 int source_open(const char *path, struct refusal *why);
 
+/* A path as people name it, reached by links of files only: none of /proc's, which lead to what a process holds. */
+int plain_open(const char *path, int flags);
+
 /* A copy of what lies at `fd`, attached nowhere yet, with these attributes on top of its own. */
 int tree_copy(int fd, uint64_t attributes, bool recursive, const char *name, struct refusal *why);
 

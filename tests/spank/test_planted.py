@@ -66,3 +66,12 @@ def test_a_pipe_is_no_image(node: Walled) -> None:
     node.say("sh", "-c", "rm -f /tmp/pipe; mkfifo -m 0666 /tmp/pipe", uid=USER)
     ended = node.run("srun", "--container-image=/tmp/pipe", "true", uid=USER)
     assert "/tmp/pipe is neither a directory nor a file (W030)" in ended.stderr
+
+
+@pytest.mark.parametrize("door", ["/proc/self/root", "/proc/self/cwd", "/proc/self/fd/0"])
+def test_no_door_of_proc_leads_to_the_node(node: Walled, door: str) -> None:
+    """Paths are opened by a process of root's that still holds the node by descriptors."""
+    image = node.run("srun", f"--container-image={door}", "true", uid=USER)
+    assert f"--container-image {door}: Too many levels of symbolic links (W030)" in image.stderr
+    mount = node.run("srun", "--container-image=/", f"--container-mounts={door}:/mnt", "true", uid=USER)
+    assert f"--container-mounts: {door}: Too many levels of symbolic links (W031)" in mount.stderr
