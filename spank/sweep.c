@@ -21,18 +21,21 @@
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define ROUNDS 8     /* of looking for programs: those that are ended may have begun others */
 #define LAST_MS 5000 /* a program's end takes a millisecond; what takes longer hangs in the kernel */
+#define WAIT_MS 2000 /* for others who note, or take memory away; steps and logins of everybody come by here */
+#define AGAIN_MS 5
 
-/* The directory, locked until it is closed. */
-static int open_jobs(void)
+/* Until the directory is closed; or not at all, if that takes too long. */
+static int lock(int jobs)
 {
-	int jobs;
+	int waited = 0;
 
-	mkdir("/run/penstock", 0755);
-	mkdir(JOBS, 0700);
-	jobs = open(JOBS, DIRECTORY);
-	if (jobs >= 0)
-		flock(jobs, LOCK_EX);
-	return jobs;
+	while (flock(jobs, LOCK_EX | LOCK_NB)) {
+		if ((errno != EWOULDBLOCK && errno != EINTR) || waited >= WAIT_MS)
+			return -1;
+		poll(NULL, 0, AGAIN_MS);
+		waited += AGAIN_MS;
+	}
+	return 0;
 }
 
 static void name_of(char name[48], uint32_t job, uid_t uid)
@@ -42,12 +45,17 @@ static void name_of(char name[48], uint32_t job, uid_t uid)
 
 void sweep_note(uint32_t job, uid_t uid)
 {
-	/* What is root's may be the node's own. */
-	int jobs = uid ? open_jobs() : -1, mark;
+	int jobs, mark;
 	char name[48];
 
+	if (!uid)
+		return; /* what is root's may be the node's own */
+	mkdir("/run/penstock", 0755);
+	mkdir(JOBS, 0700);
+	jobs = open(JOBS, DIRECTORY);
 	if (jobs < 0)
 		return;
+	lock(jobs); /* who did not get it could lose memory that is a moment old, and not a mark */
 	name_of(name, job, uid);
 	mark = openat(jobs, name, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (mark >= 0)
@@ -142,19 +150,34 @@ static int end_programs(uint32_t job, uid_t uid)
 	return ended ? -1 : 0;
 }
 
+/* A job that begins meanwhile waits, so that nobody's memory goes who has just come. */
+static int forget(int jobs, const char *name, uid_t uid)
+{
+	if (lock(jobs) || (unlinkat(jobs, name, 0) && errno != ENOENT))
+		return -1;
+	return has_others(jobs, uid) ? 0 : memory_remove(uid);
+}
+
+static int sweep(int jobs, uint32_t job, uid_t uid)
+{
+	char name[48];
+	int left;
+
+	name_of(name, job, uid);
+	if (faccessat(jobs, name, F_OK, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : -1;
+	/* Without the lock: looking at a program may take as long as its user likes. */
+	left = end_programs(job, uid);
+	return left | forget(jobs, name, uid);
+}
+
 int sweep_job(uint32_t job, uid_t uid)
 {
-	int jobs = open_jobs(), left = 0;
-	char name[48];
+	int jobs = open(JOBS, DIRECTORY), left;
 
 	if (jobs < 0)
-		return 0;
-	name_of(name, job, uid);
-	if (!unlinkat(jobs, name, 0)) {
-		left = end_programs(job, uid);
-		if (!has_others(jobs, uid))
-			left |= memory_remove(uid);
-	}
+		return errno == ENOENT ? 0 : -1; /* nobody was ever noted here */
+	left = sweep(jobs, job, uid);
 	close(jobs);
 	return left;
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* In slurmstepd, as root: this job of this user is here. Waits for a sweep that is under way. */
+/* In slurmstepd, as root: this job of this user is here. Waits while memory is taken away, though not for ever. */
 void sweep_note(uint32_t job, uid_t uid);
 
 /*
