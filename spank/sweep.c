@@ -181,3 +181,61 @@ int sweep_job(uint32_t job, uid_t uid)
 	close(jobs);
 	return left;
 }
+
+int sweep_number(uint32_t job)
+{
+	DIR *jobs = opendir(JOBS);
+	char end[16];
+	int left = 0;
+
+	if (!jobs)
+		return errno == ENOENT ? 0 : -1;
+	snprintf(end, sizeof(end), "-%u", job);
+	for (struct dirent *one; (one = readdir(jobs));) {
+		const char *number = strchr(one->d_name, '-');
+
+		if (number && !strcmp(number, end))
+			left |= sweep_job(job, (uid_t)strtoul(one->d_name, NULL, 10));
+	}
+	closedir(jobs);
+	return left;
+}
+
+/* Of root's programs only: others' could keep everybody's jobs waiting. */
+static void arguments(int process, char *text, size_t size)
+{
+	struct stat is;
+	int file = fstat(process, &is) || is.st_uid ? -1 : openat(process, "cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t got = file < 0 ? 0 : read(file, text, size - 1);
+
+	text[got > 0 ? got : 0] = '\0';
+	if (file >= 0)
+		close(file);
+}
+
+/* slurmstepd says in its arguments whose it is; the step without tasks may be here before the job begins. */
+static bool is_step(int proc, const char *number, const char *begin)
+{
+	int process = openat(proc, number, DIRECTORY);
+	char text[64];
+
+	if (process < 0)
+		return false;
+	arguments(process, text, sizeof(text));
+	close(process);
+	return !strncmp(text, begin, strlen(begin)) && strncmp(text + strlen(begin), "extern", 6);
+}
+
+bool sweep_is_at_work(uint32_t job)
+{
+	DIR *proc = opendir("/proc");
+	bool found = !proc; /* who cannot be asked may say yes */
+	char begin[48];
+
+	snprintf(begin, sizeof(begin), "slurmstepd: [%u.", job);
+	for (struct dirent *one; proc && !found && (one = readdir(proc));)
+		found = one->d_name[0] >= '1' && one->d_name[0] <= '9' && is_step(dirfd(proc), one->d_name, begin);
+	if (proc)
+		closedir(proc);
+	return found;
+}

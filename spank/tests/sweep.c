@@ -91,6 +91,40 @@ static void programs_of_the_job_end(void)
 	waitpid(other, &status, 0);
 }
 
+/* A job that begins has nothing of an older one of its number, whoever had that; jobs of other numbers stay. */
+static void a_number_begins_anew(void)
+{
+	pid_t left;
+	int status;
+
+	sweep_note(5, SOMEBODY);
+	sweep_note(5, SOMEBODY + 1);
+	sweep_note(55, SOMEBODY);
+	sweep_note(6, 5);
+	left = begin("SLURM_JOB_ID=5");
+	usleep(300000);
+	CHECK(!sweep_number(5));
+	CHECK(!noted("2001-5") && !noted("2002-5") && noted("2001-55") && noted("5-6"));
+	CHECK(waitpid(left, &status, WNOHANG) == left && WIFSIGNALED(status));
+	CHECK(!sweep_number(55) && !sweep_number(6) && !sweep_number(7));
+}
+
+static void whose_steps_are_here_is_seen(void)
+{
+	pid_t step = fork();
+	int status;
+
+	if (!step) {
+		execl("/bin/sleep", "slurmstepd: [8.batch]", "100", NULL);
+		_exit(1);
+	}
+	usleep(300000);
+	CHECK(sweep_is_at_work(8) && !sweep_is_at_work(88) && !sweep_is_at_work(1));
+	kill(step, SIGKILL);
+	waitpid(step, &status, 0);
+	CHECK(!sweep_is_at_work(8));
+}
+
 /* What cannot be looked at may be full. */
 static void a_directory_that_is_none_is_told(void)
 {
@@ -106,6 +140,8 @@ int main(void)
 	who_was_not_noted_left_nothing();
 	noting_has_an_end();
 	programs_of_the_job_end();
+	a_number_begins_anew();
+	whose_steps_are_here_is_seen();
 	a_directory_that_is_none_is_told();
 	return checked();
 }
