@@ -69,12 +69,17 @@ static int take_variable(spank_t spank, size_t i, char *value, struct refusal *w
 {
 	char name[64];
 	const struct spank_option *option = &known[i].option;
+	spank_err_t answer;
 
 	if (!known[i].variable || said & 1u << option->val)
 		return 0;
 	snprintf(name, sizeof(name), "PYXIS_CONTAINER_%s", known[i].variable);
-	if (spank_getenv(spank, name, value, LONGEST_VALUE) != ESPANK_SUCCESS)
+	answer = spank_getenv(spank, name, value, LONGEST_VALUE);
+	if (answer == ESPANK_ENV_NOEXIST)
 		return 0;
+	/* Passed over, it would have the step run without the container that it asks for. */
+	if (answer != ESPANK_SUCCESS)
+		return refuse(why, W_OPTION, 0, "the variable %s cannot be read; %d bytes are the most", name, LONGEST_VALUE - 1);
 	return options_take(&options, (enum option)option->val, value, why);
 }
 
@@ -86,9 +91,13 @@ int asking_environment(spank_t spank, struct refusal *why)
 		*why = wrong;
 		return -1;
 	}
-	value = registered ? malloc(LONGEST_VALUE) : NULL;
+	if (!registered)
+		return 0;
+	value = malloc(LONGEST_VALUE);
+	if (!value)
+		return refuse(why, W_MEMORY, errno, "variables for containers");
 	/* The image comes first; variables for containers are nothing to a step that asks for none. */
-	for (size_t i = 0; value && i < KNOWN && (!i || options.image || options.name); i++)
+	for (size_t i = 0; i < KNOWN && (!i || options.image || options.name); i++)
 		if (take_variable(spank, i, value, why))
 			break;
 	free(value);
