@@ -33,6 +33,8 @@ static int add_kept(struct views *views, const struct policy *policy, struct ref
 		if (!views_has(views, policy->keeps[i]) &&
 		    views_node(views, policy->keeps[i], policy->keeps[i], kept(policy->keeps[i]), why))
 			return -1;
+	if (node_local_check(why))
+		return -1;
 	for (size_t i = 0; node_local(i); i++)
 		if (views_usual(views, node_local(i), kept(node_local(i)), why))
 			return -1;
