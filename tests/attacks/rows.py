@@ -40,7 +40,7 @@ class Row:
 ROWS = (
     Row(1, "a tenant's text in the batch script", ("the_batch_script", "a_tasks_prolog", "a_tasks_epilog")),
     Row(2, "one uid for several tenants", (
-        "ones_own_processes_elsewhere", "a_uid_without_a_policy", "groups_of_the_node",
+        "ones_own_processes_elsewhere", "a_uid_without_a_policy", "groups_of_the_node", "the_group_of_root",
     ), "whoever makes tenants gives each a uid"),
     Row(3, "mounts that slip into a list of mounts", ("mounts_by_option", "paths_in_options")),
     Row(4, "words that a shell expands", ("programs_in_options",)),
