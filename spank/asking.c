@@ -13,7 +13,7 @@
 
 #define LONGEST_VALUE 65536
 
-static struct options options = {.mount_home = -1, .writable = -1};
+static struct options options = {.mount_home = -1, .writable = -1, .remap_said = -1};
 static struct refusal wrong;
 static bool registered;
 static unsigned said; /* a bit for every enum option */

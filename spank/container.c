@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,6 +59,15 @@ static int open_as(const struct step *step, const char *path, int flags)
 	return fd;
 }
 
+/* Memory of the step's own, as much of it as the node gives anybody: the job's limit counts what is written. */
+static int add_memory(struct views *views, const struct option_mount *mount, struct refusal *why)
+{
+	static const struct setting settings[] = {{"mode", "1777"}, {0}};
+	uint64_t attributes = HARMLESS | (mount->readonly ? MOUNT_ATTR_RDONLY : 0);
+
+	return views_add(views, tree_make("tmpfs", settings, attributes, why), true, mount->target, why);
+}
+
 /* With all that is mounted below it, always: without, what lies under those mounts could be seen. */
 static int add_mount(struct views *views, const struct step *step, const struct option_mount *mount,
 		     struct refusal *why)
@@ -70,13 +80,21 @@ static int add_mount(struct views *views, const struct step *step, const struct 
 	return views_take(views, fd, mount->target, attributes, why);
 }
 
+static bool is_memory(const struct option_mount *mount)
+{
+	return !strcmp(mount->source, OPTION_MEMORY);
+}
+
 static int add_mounts(struct views *views, const struct step *step, struct refusal *why)
 {
 	const struct options *options = step->options;
 
-	for (size_t i = 0; i < options->mount_count; i++)
-		if (add_mount(views, step, &options->mounts[i], why))
+	for (size_t i = 0; i < options->mount_count; i++) {
+		const struct option_mount *mount = &options->mounts[i];
+
+		if (is_memory(mount) ? add_memory(views, mount, why) : add_mount(views, step, mount, why))
 			return -1;
+	}
 	if (options->mount_home > 0 && step->home) {
 		struct option_mount home = {.source = (char *)step->home, .target = (char *)step->home};
 
