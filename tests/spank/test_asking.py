@@ -17,6 +17,39 @@ def test_a_variable_that_is_too_long_is_refused(node: Walled, name: str) -> None
     assert f"the variable PYXIS_CONTAINER_{name} cannot be read; 65535 bytes are the most (W020)" in ended.stderr
 
 
+@pytest.mark.parametrize(("said", "options", "answer"), [
+    (["WRITABLE=true"], [], "written"),
+    (["WRITABLE=0"], [], "fixed"),
+    (["READONLY=no"], [], "written"),
+    (["READONLY=y"], [], "fixed"),
+    (["WRITABLE=1", "READONLY=1"], [], "written"),
+    (["WRITABLE=yes"], ["--container-readonly"], "fixed"),
+    (["READONLY=true"], ["--container-writable"], "written"),
+])  # fmt: skip
+def test_a_container_is_writable_by_variables(node: Walled, said: list[str], options: list[str], answer: str) -> None:
+    """Options count more; of two variables the first."""
+    node.say("install", "-d", "-m", "1777", "/jail/open-to-all")
+    look = "touch /open-to-all/$$ 2>/dev/null && echo written || echo fixed"
+    given = [f"PYXIS_CONTAINER_{one}" for one in said]
+    assert node.say("env", *given, "srun", IMAGE, *options, "bash", "-c", look, uid=USER) == f"{answer}\n"
+
+
+def test_other_switches_are_variables_too(node: Walled) -> None:
+    given = ["env", "PYXIS_CONTAINER_REMAP_ROOT=1", "PYXIS_CONTAINER_MOUNT_HOME=true"]
+    look = ["bash", "-c", "echo $UID; grep -c ' /mine ' /proc/self/mounts"]
+    node.say("install", "-d", "-o", str(USER), "/jail/mine")
+    home = ["env", "HOME=/mine"]
+    assert node.say(*given, *home, "srun", IMAGE, *look, uid=USER) == "0\n1\n"
+    ended = node.run(*given, *home, "srun", IMAGE, "--no-container-remap-root", "--no-container-mount-home", *look, uid=USER)
+    assert ended.stdout == f"{USER}\n0\n"
+
+
+def test_a_switch_that_is_neither_is_refused(node: Walled) -> None:
+    """It could be somebody's protection."""
+    ended = node.run("env", "PYXIS_CONTAINER_READONLY=perhaps", "srun", IMAGE, "echo", "ran", uid=USER)
+    assert (ended.stdout, "PYXIS_CONTAINER_READONLY is perhaps; say true or false (W020)" in ended.stderr) == ("", True)
+
+
 def test_memory_can_be_mounted(node: Walled) -> None:
     """The step's own, which raises nobody and goes with it; places are made for it."""
     mounts = "--container-mounts=tmpfs:/mnt/fast/deep,tmpfs:/mnt/fixed:ro"
