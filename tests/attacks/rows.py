@@ -78,17 +78,18 @@ ROWS = (
     ), "memory of GPUs, MIG, RDMA and rules of cgroups need that hardware"),
     Row(23, "networks", (
         "ports_of_slurm",
-    ), "with `net host` the pod's NetworkPolicy decides; needs Kubernetes' network"),
+    ), "with `net host` the pod's NetworkPolicy decides, which needs Kubernetes' network; and the node's sockets without a "
+       "path are in reach"),
     Row(24, "images that several tenants share", ("writing_the_image", "an_image_by_path")),
     Row(25, "containers by name", ("a_container_by_name",)),
     Row(26, "containers that are saved", ("a_container_that_is_saved",)),
     Row(27, "using up what others need", (
         "a_fork_bomb", "filling_memory", "filling_with_empty_files", "taking_all_terminals", "a_large_file",
         "limits_that_are_raised",
-    ), "memory and processors: Slurm's cgroups, which this machine has not"),
+    ), "memory and processors: Slurm's cgroups, which this machine has not; `sbcast` fills the node's own /tmp"),
     Row(28, "leftovers", (
         "children_that_stay", "children_of_a_cancelled_job", "children_of_a_killed_slurmstepd", "memory_and_queues",
-    )),
+    ), "what `sbcast` wrote stays in the node's own /tmp, which no room shows: a worker's goes with its pod"),
     Row(29, "data of others on disks", (
         "what_was_written_before",
     ), "disks that are given on need disks; a room has none of its own"),
