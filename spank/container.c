@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hiding.h"
 #include "image.h"
 #include "layers.h"
 #include "mounts.h"
@@ -117,13 +118,11 @@ static int add_usual(struct views *views, const struct step *step, struct refusa
 /* Without waiting for what is no image: for whoever would write to a pipe. */
 static int open_image(const struct step *step, struct refusal *why)
 {
-	int fd = open_as(step, step->options->image, O_RDONLY | O_NOCTTY | O_NONBLOCK), tree;
+	int fd = open_as(step, step->options->image, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 
 	if (fd < 0)
 		return refuse(why, W_IMAGE, errno, "--container-image %.256s", step->options->image);
-	tree = image_tree(fd, step->mapped, step->options->image, why);
-	close(fd);
-	return tree;
+	return fd;
 }
 
 /* As much as there is, or one byte more than there may be. */
@@ -177,9 +176,14 @@ static int gather(struct views *views, const struct step *step, struct refusal *
 
 static int open_all(struct views *views, const struct step *step, struct refusal *why)
 {
-	int image = open_image(step, why);
+	int fd = open_image(step, why), image = -1;
 
-	return image < 0 || read_variables(step, why) || gather(views, step, why) ? -1 : image;
+	if (fd < 0)
+		return -1;
+	if (!read_variables(step, why) && !gather(views, step, why) && !hide_mounted(views, fd, why))
+		image = image_tree(fd, step->mapped, step->options->image, why);
+	close(fd);
+	return image;
 }
 
 int container_enter(const struct step *step, struct refusal *why)

@@ -40,6 +40,15 @@ int views_add(struct views *views, int tree, bool directory, const char *target,
 	return 0;
 }
 
+int views_hide(struct views *views, bool directory, const char *target, struct refusal *why)
+{
+	if (grow(views, target, why))
+		return -1;
+	views->all[views->count].tree = -1;
+	views->all[views->count++].directory = directory;
+	return 0;
+}
+
 int views_take(struct views *views, int fd, const char *target, uint64_t attributes, struct refusal *why)
 {
 	struct stat is;
@@ -77,7 +86,7 @@ int views_usual(struct views *views, const char *path, uint64_t attributes, stru
 bool views_has(const struct views *views, const char *path)
 {
 	for (size_t i = 0; i < views->count; i++)
-		if (!strcmp(views->all[i].target, path))
+		if (views->all[i].tree >= 0 && !strcmp(views->all[i].target, path))
 			return true;
 	return false;
 }
@@ -85,7 +94,7 @@ bool views_has(const struct views *views, const char *path)
 bool views_show(const struct views *views, const char *path)
 {
 	for (size_t i = 0; i < views->count; i++)
-		if (word_is_within(path, views->all[i].target))
+		if (views->all[i].tree >= 0 && word_is_within(path, views->all[i].target))
 			return true;
 	return false;
 }
@@ -147,7 +156,7 @@ static int attach_all(struct views *views, int root, struct refusal *why)
 {
 	views_sort(views);
 	for (size_t i = 0; i < views->count; i++)
-		if (attach(&views->all[i], views->uid, root, why))
+		if (views->all[i].tree >= 0 && attach(&views->all[i], views->uid, root, why))
 			return -1;
 	return 0;
 }

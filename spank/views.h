@@ -9,7 +9,7 @@
 #include "refusal.h"
 
 struct view {
-	int tree;
+	int tree; /* -1: nothing is shown there, not even what the image has */
 	bool directory;
 	char *target;
 };
@@ -28,6 +28,9 @@ struct views {
 
 /* Takes a tree over, also when it is refused; a negative one was refused before. */
 int views_add(struct views *views, int tree, bool directory, const char *target, struct refusal *why);
+
+/* Has nothing of an image be seen at `target`. */
+int views_hide(struct views *views, bool directory, const char *target, struct refusal *why);
 
 /* A copy of what lies at `fd`, which is taken over; a negative one was refused before. */
 int views_take(struct views *views, int fd, const char *target, uint64_t attributes, struct refusal *why);

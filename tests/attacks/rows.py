@@ -78,8 +78,8 @@ ROWS = (
     ), "memory of GPUs, MIG, RDMA and rules of cgroups need that hardware"),
     Row(23, "networks", (
         "ports_of_slurm",
-    ), "with `net host` the pod's NetworkPolicy decides, which needs Kubernetes' network; and the node's sockets without a "
-       "path are in reach"),
+    ), "with `net host` the pod's NetworkPolicy decides, which needs Kubernetes' network; "
+       "and sockets of the node without a path are in reach"),
     Row(24, "images that several tenants share", ("writing_the_image", "an_image_by_path")),
     Row(25, "containers by name", ("a_container_by_name",)),
     Row(26, "containers that are saved", ("a_container_that_is_saved",)),

@@ -40,7 +40,9 @@ def test_other_switches_are_variables_too(node: Walled) -> None:
     node.say("install", "-d", "-o", str(USER), "/jail/mine")
     home = ["env", "HOME=/mine"]
     assert node.say(*given, *home, "srun", IMAGE, *look, uid=USER) == "0\n1\n"
-    ended = node.run(*given, *home, "srun", IMAGE, "--no-container-remap-root", "--no-container-mount-home", *look, uid=USER)
+    ended = node.run(
+        *given, *home, "srun", IMAGE, "--no-container-remap-root", "--no-container-mount-home", *look, uid=USER
+    )
     assert ended.stdout == f"{USER}\n0\n"
 
 
@@ -53,7 +55,8 @@ def test_a_switch_that_is_neither_is_refused(node: Walled) -> None:
 def test_memory_can_be_mounted(node: Walled) -> None:
     """The step's own, which raises nobody and goes with it; places are made for it."""
     mounts = "--container-mounts=tmpfs:/mnt/fast/deep,tmpfs:/mnt/fixed:ro"
-    look = "echo x >/mnt/fast/deep/x && ls /mnt/fast/deep; touch /mnt/fixed/x; grep -c '/mnt/.*nosuid,nodev' /proc/self/mounts"
+    look = "echo x >/mnt/fast/deep/x && ls /mnt/fast/deep; touch /mnt/fixed/x"
+    look += "; grep -c '/mnt/.*nosuid,nodev' /proc/self/mounts"
     for _ in range(2):
         ended = node.run("srun", IMAGE, mounts, "bash", "-c", f"ls /mnt/fast/deep; {look}", uid=USER)
         assert (ended.stdout, "Read-only file system" in ended.stderr) == ("x\n2\n", True)

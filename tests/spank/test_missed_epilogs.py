@@ -1,4 +1,4 @@
-"""A node that lost its slurmd, and a job's epilog with it: whoever has the job's number next has nothing of it (T28)."""
+"""A node that missed a job's epilog: whoever has the job's number next has nothing of it (T28)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,9 @@ GONE = "--container-name box is not there (W020)"
 def looked_after(wanted: dict[str, Any]) -> dict[str, Any]:
     """Have somebody start slurmd again whenever it ends."""
     daemons = [
-        one | {"command": ["bash", "-c", 'while :; do "$@"; done', "again", *one["command"]]} if one["name"] == "w1" else one
+        one | {"command": ["bash", "-c", 'while :; do "$@"; done', "again", *one["command"]]}
+        if one["name"] == "w1"
+        else one
         for one in wanted["daemons"]
     ]
     return {**wanted, "daemons": daemons}

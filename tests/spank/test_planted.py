@@ -12,7 +12,9 @@ PLAIN = POLICIES[f"uid-{USER}"]
 @pytest.fixture(autouse=True)
 def common(node: Walled) -> Iterator[None]:
     """A directory of the shared root that many may write to, and a disk of the node that is shown in it."""
-    node.say("sh", "-c", f"rm -rf {SHARED}/projects; mkdir -p /disk {SHARED}/projects/disk {SHARED}/real; touch /disk/on")
+    node.say(
+        "sh", "-c", f"rm -rf {SHARED}/projects; mkdir -p /disk {SHARED}/projects/disk {SHARED}/real; touch /disk/on"
+    )
     node.say("chmod", "0777", f"{SHARED}/projects", "/disk")
     yield
     node.policy(f"uid-{USER}", PLAIN)
@@ -75,3 +77,22 @@ def test_no_door_of_proc_leads_to_the_node(node: Walled, door: str) -> None:
     assert f"--container-image {door}: Too many levels of symbolic links (W030)" in image.stderr
     mount = node.run("srun", "--container-image=/", f"--container-mounts={door}:/mnt", "true", uid=USER)
     assert f"--container-mounts: {door}: Too many levels of symbolic links (W031)" in mount.stderr
+
+
+def test_an_image_shows_nothing_of_what_lies_under_mounts(node: Walled) -> None:
+    """A directory of the shared root, or all of it: of a place where the node's own is shown there is nothing else."""
+    under = f"{SHARED}/projects/box"
+    copy = (
+        f"mkdir {under} && cp -a {SHARED}/usr {SHARED}/bin {SHARED}/lib {SHARED}/lib64 {under}/ && mkdir '{under}/a b'"
+    )
+    node.say("sh", "-c", f"{copy} && echo under | tee {SHARED}/projects/disk/under >'{under}/a b/under'")
+    node.policy(f"uid-{USER}", f"{PLAIN}mount /disk /projects/disk rw\nmount /disk /projects/box/lower rw\n")
+    node.say("sh", "-c", f"mkdir -p {under}/lower && echo under >{under}/lower/under")
+    look = "ls -A /projects/disk; echo; ls -A /lower; ls '/a b'"
+    whole = node.run("srun", "--container-image=/", "bash", "-c", look, uid=USER)
+    part = node.run("srun", "--container-image=/projects/box", "bash", "-c", look, uid=USER)
+    assert (whole.stdout, part.stdout) == ("\n", "\nunder\n")
+    again = "srun --container-name=box --container-image=/ ls -A /projects/disk\n"
+    mounts = "--container-mounts=/tmp:/projects/disk/new"
+    ended, said = node.batch(USER, f"{again}{again}srun --container-image=/ {mounts} ls -A /projects/disk")
+    assert (ended, said) == ("COMPLETED 0:0", "new\n")
