@@ -13,7 +13,7 @@
 
 #define LONGEST_VALUE 65536
 
-static struct options options = {.mount_home = -1, .writable = -1};
+static struct options options = {.mount_home = -1, .writable = -1, .remap_said = -1};
 static struct refusal wrong;
 static bool registered;
 static unsigned said; /* a bit for every enum option */
@@ -32,7 +32,7 @@ static int take(int value, const char *argument, int remote)
 
 static const struct {
 	struct spank_option option;
-	const char *variable; /* as Pyxis has them */
+	const char *variable; /* as Pyxis has them; a switch's is true or not */
 } known[] = {
 	{{"container-image", "PATH|DIGEST", "files of the container", 1, OPTION_IMAGE, take}, "IMAGE"},
 	{{"container-mounts", "SRC:DST[:ro][,...]", "directories in the container", 1, OPTION_MOUNTS, take}, "MOUNTS"},
@@ -40,12 +40,12 @@ static const struct {
 	{{"container-name", "NAME", "a name to use the container again", 1, OPTION_NAME, take}, "NAME"},
 	{{"container-save", "PATH", "where to save the container", 1, OPTION_SAVE, take}, "SAVE"},
 	{{"container-env", "NAME[,...]", "variables that stay as they are", 1, OPTION_ENV, take}, "ENV"},
-	{{"container-mount-home", NULL, "show the home directory", 0, OPTION_MOUNT_HOME, take}, NULL},
+	{{"container-mount-home", NULL, "show the home directory", 0, OPTION_MOUNT_HOME, take}, "MOUNT_HOME"},
 	{{"no-container-mount-home", NULL, "do not", 0, OPTION_NO_MOUNT_HOME, take}, NULL},
-	{{"container-remap-root", NULL, "be root in the container", 0, OPTION_REMAP_ROOT, take}, NULL},
+	{{"container-remap-root", NULL, "be root in the container", 0, OPTION_REMAP_ROOT, take}, "REMAP_ROOT"},
 	{{"no-container-remap-root", NULL, "do not", 0, OPTION_NO_REMAP_ROOT, take}, NULL},
-	{{"container-writable", NULL, "files of the container can be written", 0, OPTION_WRITABLE, take}, NULL},
-	{{"container-readonly", NULL, "they cannot", 0, OPTION_READONLY, take}, NULL},
+	{{"container-writable", NULL, "files of the container can be written", 0, OPTION_WRITABLE, take}, "WRITABLE"},
+	{{"container-readonly", NULL, "they cannot", 0, OPTION_READONLY, take}, "READONLY"},
 };
 
 #define KNOWN (sizeof(known) / sizeof(*known))
@@ -65,16 +65,50 @@ const struct options *asking_options(void)
 	return &options;
 }
 
+/* Switches stand in pairs. */
+static enum option opposite(int one)
+{
+	_Static_assert((OPTION_MOUNT_HOME ^ 1) == OPTION_NO_MOUNT_HOME && (OPTION_REMAP_ROOT ^ 1) == OPTION_NO_REMAP_ROOT &&
+		       (OPTION_WRITABLE ^ 1) == OPTION_READONLY, "switches that are no pairs");
+	return (enum option)(one ^ 1);
+}
+
+/* Pyxis passes over what is neither; but it could be somebody's protection. */
+static int take_switch(const struct spank_option *option, const char *name, const char *value, struct refusal *why)
+{
+	static const char *const words[][2] = {{"0", "1"}, {"false", "true"}, {"no", "yes"}, {"n", "y"}};
+
+	for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
+		for (int yes = 0; yes < 2; yes++)
+			if (!strcmp(value, words[k][yes]))
+				return options_take(&options, yes ? (enum option)option->val : opposite(option->val), NULL, why);
+	return refuse(why, W_OPTION, 0, "%s is %.64s; say true or false", name, value);
+}
+
+/* An option counts more than any variable for it or for its opposite. */
+static bool is_said(const struct spank_option *option)
+{
+	return said & (1u << option->val | (option->has_arg ? 0 : 1u << opposite(option->val)));
+}
+
 static int take_variable(spank_t spank, size_t i, char *value, struct refusal *why)
 {
 	char name[64];
 	const struct spank_option *option = &known[i].option;
+	spank_err_t answer;
 
-	if (!known[i].variable || said & 1u << option->val)
+	if (!known[i].variable || is_said(option))
 		return 0;
 	snprintf(name, sizeof(name), "PYXIS_CONTAINER_%s", known[i].variable);
-	if (spank_getenv(spank, name, value, LONGEST_VALUE) != ESPANK_SUCCESS)
+	answer = spank_getenv(spank, name, value, LONGEST_VALUE);
+	if (answer == ESPANK_ENV_NOEXIST)
 		return 0;
+	/* Passed over, it would have the step run without the container that it asks for. */
+	if (answer != ESPANK_SUCCESS)
+		return refuse(why, W_OPTION, 0, "the variable %s cannot be read; %d bytes are the most", name, LONGEST_VALUE - 1);
+	said |= 1u << option->val;
+	if (!option->has_arg)
+		return take_switch(option, name, value, why);
 	return options_take(&options, (enum option)option->val, value, why);
 }
 
@@ -86,9 +120,13 @@ int asking_environment(spank_t spank, struct refusal *why)
 		*why = wrong;
 		return -1;
 	}
-	value = registered ? malloc(LONGEST_VALUE) : NULL;
+	if (!registered)
+		return 0;
+	value = malloc(LONGEST_VALUE);
+	if (!value)
+		return refuse(why, W_MEMORY, errno, "variables for containers");
 	/* The image comes first; variables for containers are nothing to a step that asks for none. */
-	for (size_t i = 0; value && i < KNOWN && (!i || options.image || options.name); i++)
+	for (size_t i = 0; i < KNOWN && (!i || options.image || options.name); i++)
 		if (take_variable(spank, i, value, why))
 			break;
 	free(value);

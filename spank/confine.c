@@ -86,6 +86,8 @@ static int check_powers(struct refusal *why)
 
 	if (!getuid() || !geteuid())
 		return refuse(why, W_CONFINE, 0, "the task is root");
+	if (!getgid() || !getegid())
+		return refuse(why, W_CONFINE, 0, "the task's group is root's; give the account another one");
 	if (capabilities(SYS_capget, has))
 		return refuse(why, W_CONFINE, errno, "the capabilities of the task");
 	for (int i = 0; i < 2; i++)

@@ -7,10 +7,12 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hiding.h"
 #include "image.h"
 #include "layers.h"
 #include "mounts.h"
@@ -45,13 +47,13 @@ int container_check(const struct step *step, struct refusal *why)
 	return 0;
 }
 
-/* Who can name nothing here that was closed before. */
+/* Opened as the user; by no door of /proc, for this process still holds descriptors of the node. */
 int open_as(const struct step *step, const char *path, int flags)
 {
 	int fd = -1, error;
 
 	if (!thread_becomes(step->uid, step->gid) && !chdir(step->cwd))
-		fd = open(path, flags | O_CLOEXEC);
+		fd = plain_open(path, flags);
 	error = errno;
 	if (thread_becomes(0, 0)) {
 		if (fd >= 0)
@@ -60,6 +62,15 @@ int open_as(const struct step *step, const char *path, int flags)
 	}
 	errno = error;
 	return fd;
+}
+
+/* Memory of the step's own, as much of it as the node gives anybody: the job's limit counts what is written. */
+static int add_memory(struct views *views, const struct option_mount *mount, struct refusal *why)
+{
+	static const struct setting settings[] = {{"mode", "1777"}, {0}};
+	uint64_t attributes = HARMLESS | (mount->readonly ? MOUNT_ATTR_RDONLY : 0);
+
+	return views_add(views, tree_make("tmpfs", settings, attributes, why), true, mount->target, why);
 }
 
 /* With all that is mounted below it, always: without, what lies under those mounts could be seen. */
@@ -74,13 +85,21 @@ static int add_mount(struct views *views, const struct step *step, const struct 
 	return views_take(views, fd, mount->target, attributes, why);
 }
 
+static bool is_memory(const struct option_mount *mount)
+{
+	return !strcmp(mount->source, OPTION_MEMORY);
+}
+
 static int add_mounts(struct views *views, const struct step *step, struct refusal *why)
 {
 	const struct options *options = step->options;
 
-	for (size_t i = 0; i < options->mount_count; i++)
-		if (add_mount(views, step, &options->mounts[i], why))
+	for (size_t i = 0; i < options->mount_count; i++) {
+		const struct option_mount *mount = &options->mounts[i];
+
+		if (is_memory(mount) ? add_memory(views, mount, why) : add_mount(views, step, mount, why))
 			return -1;
+	}
 	if (options->mount_home > 0 && step->home) {
 		struct option_mount home = {.source = (char *)step->home, .target = (char *)step->home};
 
@@ -100,15 +119,14 @@ static int add_usual(struct views *views, const struct step *step, struct refusa
 	       ? -1 : 0;
 }
 
+/* Without waiting for what is no image: for whoever would write to a pipe. */
 static int open_image(const struct step *step, struct refusal *why)
 {
-	int fd = open_as(step, step->options->image, O_RDONLY), tree;
+	int fd = open_as(step, step->options->image, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 
 	if (fd < 0)
 		return refuse(why, W_IMAGE, errno, "--container-image %.256s", step->options->image);
-	tree = image_tree(fd, step->mapped, step->options->image, why);
-	close(fd);
-	return tree;
+	return fd;
 }
 
 /* As much as there is, or one byte more than there may be. */
@@ -162,9 +180,14 @@ static int gather(struct views *views, const struct step *step, struct refusal *
 
 static int open_all(struct views *views, const struct step *step, struct refusal *why)
 {
-	int image = open_image(step, why);
+	int fd = open_image(step, why), image = -1;
 
-	return image < 0 || read_variables(step, why) || gather(views, step, why) ? -1 : image;
+	if (fd < 0)
+		return -1;
+	if (!read_variables(step, why) && !gather(views, step, why) && !hide_mounted(views, fd, why))
+		image = image_tree(fd, step->mapped, step->options->image, why);
+	close(fd);
+	return image;
 }
 
 /* What shall be saved is there to be written to, if nobody says otherwise. */

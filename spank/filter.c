@@ -131,9 +131,10 @@ static void judge_ioctl(struct program *program)
 	end(program, began);
 }
 
-static void judge_socket(struct program *program)
+/* One, or a pair of them. */
+static void judge_socket(struct program *program, long call)
 {
-	unsigned short began = only_for(program, SYS_socket);
+	unsigned short began = only_for(program, call);
 
 	load(program, LOW(0));
 	answer_if(program, AF_UNIX, SECCOMP_RET_ALLOW);
@@ -218,7 +219,8 @@ int filter_calls(struct refusal *why)
 	begin(&program);
 	judge_clone(&program);
 	judge_ioctl(&program);
-	judge_socket(&program);
+	judge_socket(&program, SYS_socket);
+	judge_socket(&program, SYS_socketpair);
 	judge_personality(&program);
 	for (size_t i = 0; i < sizeof(denied) / sizeof(*denied); i++)
 		answer_if(&program, (unsigned)denied[i], failing(EPERM));

@@ -63,15 +63,20 @@ static int go_to_node(void)
 	return setns(node_mounts, CLONE_NEWNS) || fchdir(node_root) || chroot(".");
 }
 
-static int open_files(uint32_t job, const char *name)
+void kept_job(char name[KEPT_JOB_LONGEST], uint32_t job, uid_t uid)
+{
+	snprintf(name, KEPT_JOB_LONGEST, "job-%u-%u", job, uid);
+}
+
+static int open_files(const char *job, const char *name)
 {
 	char path[160];
 
-	snprintf(path, sizeof(path), KEPT "/job-%u/%s/" KEPT_FILES, job, name);
+	snprintf(path, sizeof(path), KEPT "/%s/%s/" KEPT_FILES, job, name);
 	return open(path, DIRECTORY);
 }
 
-static int attach(uint32_t job, const char *name, int tree)
+static int attach(const char *job, const char *name, int tree)
 {
 	int files = open_files(job, name);
 
@@ -79,7 +84,7 @@ static int attach(uint32_t job, const char *name, int tree)
 }
 
 /* A directory that nothing is mounted at is what a node left that has ended since. */
-static int copy(uint32_t job, const char *name)
+static int copy(const char *job, const char *name)
 {
 	int files = open_files(job, name);
 	struct statfs on;
@@ -94,7 +99,7 @@ static int copy(uint32_t job, const char *name)
 }
 
 /* Of a child: attaches a tree, if there is one, and sends a copy of what is there. Ends with errno. */
-static void serve(int talk, uint32_t job, const char *name, int tree)
+static void serve(int talk, const char *job, const char *name, int tree)
 {
 	int copied = -1;
 
@@ -103,16 +108,18 @@ static void serve(int talk, uint32_t job, const char *name, int tree)
 	_exit(copied < 0 || kept_send(talk, copied) ? errno : 0);
 }
 
-int kept_files(uint32_t job, const char *name, int tree)
+int kept_files(uint32_t job, uid_t uid, const char *name, int tree)
 {
+	char whose[KEPT_JOB_LONGEST];
 	int talk[2], status = 0, copied = -1;
 	pid_t child;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk))
 		return -1;
+	kept_job(whose, job, uid);
 	child = fork();
 	if (!child)
-		serve(talk[1], job, name, tree);
+		serve(talk[1], whose, name, tree);
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (child > 0 && !status)
@@ -123,33 +130,64 @@ int kept_files(uint32_t job, const char *name, int tree)
 	return copied;
 }
 
-static void let_go(int job, const char *name)
+static int gone(int failed)
 {
-	int place = openat(job, name, DIRECTORY);
+	return failed && errno != ENOENT ? -1 : 0;
+}
+
+static int let_go(int job, const char *name)
+{
+	int place = openat(job, name, DIRECTORY), left;
 	char path[64];
 
 	if (place < 0)
-		return;
+		return gone(-1);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/" KEPT_FILES, place);
-	umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
-	unlinkat(place, KEPT_FILES, AT_REMOVEDIR);
-	unlinkat(place, KEPT_VARIABLES, 0);
+	umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW); /* what is still mounted there does not go in the next line */
+	left = gone(unlinkat(place, KEPT_FILES, AT_REMOVEDIR)) | gone(unlinkat(place, KEPT_VARIABLES, 0));
 	close(place);
-	unlinkat(job, name, AT_REMOVEDIR);
+	return left | gone(unlinkat(job, name, AT_REMOVEDIR));
 }
 
-void kept_sweep(uint32_t job)
+static int let_go_all(int rooms, const char *job)
 {
-	char path[64];
-	DIR *all;
+	int place = openat(rooms, job, DIRECTORY), left = 0;
+	DIR *all = place < 0 ? NULL : fdopendir(place);
 
-	snprintf(path, sizeof(path), KEPT "/job-%u", job);
-	all = opendir(path);
 	if (!all)
-		return; /* most jobs have none */
+		return gone(-1); /* most jobs have none */
 	for (struct dirent *entry; (entry = readdir(all));)
 		if (entry->d_name[0] != '.')
-			let_go(dirfd(all), entry->d_name);
+			left |= let_go(dirfd(all), entry->d_name);
 	closedir(all);
-	rmdir(path);
+	return left | gone(unlinkat(rooms, job, AT_REMOVEDIR));
+}
+
+int kept_sweep(uint32_t job, uid_t uid)
+{
+	int rooms = open(KEPT, DIRECTORY), left;
+	char name[KEPT_JOB_LONGEST];
+
+	if (rooms < 0)
+		return gone(-1);
+	kept_job(name, job, uid);
+	left = let_go_all(rooms, name);
+	close(rooms);
+	return left;
+}
+
+int kept_sweep_number(uint32_t job)
+{
+	DIR *rooms = opendir(KEPT);
+	char begin[KEPT_JOB_LONGEST];
+	int left = 0;
+
+	if (!rooms)
+		return gone(-1);
+	snprintf(begin, sizeof(begin), "job-%u-", job);
+	for (struct dirent *entry; (entry = readdir(rooms));)
+		if (!strncmp(entry->d_name, begin, strlen(begin)))
+			left |= let_go_all(dirfd(rooms), entry->d_name);
+	closedir(rooms);
+	return left;
 }

@@ -5,10 +5,15 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
-#define KEPT "/run/penstock/rooms" /* job-N/NAME/ */
+#define KEPT "/run/penstock/rooms" /* job-N-UID/NAME/ */
 #define KEPT_FILES "files"
 #define KEPT_VARIABLES "variables"
+#define KEPT_JOB_LONGEST 32
+
+/* What a job's directory is called. With its user: numbers of jobs begin anew with a new slurmctld. */
+void kept_job(char name[KEPT_JOB_LONGEST], uint32_t job, uid_t uid);
 
 /* Remembers how the node is mounted, before slurmstepd has mounts of its own. */
 void kept_remember(void);
@@ -17,11 +22,12 @@ void kept_remember(void);
  * A copy of a container's files, attached nowhere; `tree` becomes them first, unless it is -1. -1 and errno, which is
  * ENOENT when there are none.
  */
-int kept_files(uint32_t job, const char *name, int tree);
+int kept_files(uint32_t job, uid_t uid, const char *name, int tree);
 
 /* A tree from one process to another, whatever mounts they have. -1 when there is none. */
 int kept_send(int talk, int tree);
 int kept_receive(int talk);
 
-/* Lets go of all that a job has here. What cannot be let go of stays for the next one who looks. */
-void kept_sweep(uint32_t job);
+/* Lets go of all that a job has here; or all jobs of that number, whosever they were. -1 when something would not go. */
+int kept_sweep(uint32_t job, uid_t uid);
+int kept_sweep_number(uint32_t job);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "mounts.h"
@@ -29,11 +30,28 @@ static bool nested(const struct views *views, const struct view *one)
 	return views_show(&others, one->target);
 }
 
+/* A directory that is empty whatever the image has there; of a file the one above counts anyway. */
+static int make_opaque(const struct view *view, int points, struct refusal *why)
+{
+	int place = view->directory ? inside_open(points, view->target, O_RDONLY | O_DIRECTORY) : -1;
+
+	if (view->directory && (place < 0 || fsetxattr(place, "trusted.overlay.opaque", "y", 1, 0)))
+		refuse(why, W_ROOT, errno, "hiding what lies under %.256s", view->target);
+	if (place >= 0)
+		close(place);
+	return why->code == W_NONE ? 0 : -1;
+}
+
+static int make_point(const struct view *view, int points, struct refusal *why)
+{
+	return view_place(view, points, why) || (view->tree < 0 && make_opaque(view, points, why)) ? -1 : 0;
+}
+
 static int make_points(int points, struct views *views, const char *cwd, struct refusal *why)
 {
 	views_sort(views);
 	for (size_t i = 0; i < views->count; i++)
-		if (!nested(views, &views->all[i]) && view_place(&views->all[i], points, why))
+		if (!nested(views, &views->all[i]) && make_point(&views->all[i], points, why))
 			return -1;
 	return views_show(views, cwd) ? 0 : place_directory(points, cwd, why);
 }

@@ -37,6 +37,11 @@ int source_open(const char *path, struct refusal *why)
 	return fd;
 }
 
+int plain_open(const char *path, int flags)
+{
+	return open_how(AT_FDCWD, path, flags, RESOLVE_NO_MAGICLINKS);
+}
+
 static int restrict_tree(int tree, uint64_t attributes, unsigned flags)
 {
 	struct mount_attr wanted = {.attr_set = attributes, .propagation = MS_PRIVATE};
@@ -178,15 +183,20 @@ static int move(int tree, int place)
 	return move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
+int tree_attach_at(int tree, int place, const char *path, struct refusal *why)
+{
+	if (place < 0 || move(tree, place))
+		return refuse(why, W_MOUNT, errno, "showing a tree at %s of the new root", path);
+	return 0;
+}
+
 int tree_attach(int tree, int root, const char *path, struct refusal *why)
 {
-	int place = inside_open(root, path, O_PATH);
+	int place = inside_open(root, path, O_PATH), attached = tree_attach_at(tree, place, path, why);
 
-	if (place < 0 || move(tree, place))
-		refuse(why, W_MOUNT, errno, "showing a tree at %s of the new root", path);
 	if (place >= 0)
 		close(place);
-	return why->code == W_NONE ? 0 : -1;
+	return attached;
 }
 
 /* Entering one's own mount namespace leads to its real root, out of any chroot that slurmd may live in. */

@@ -18,6 +18,9 @@ struct setting {
 /* A path of the node, reached through no link at all. An O_PATH descriptor. */
 int source_open(const char *path, struct refusal *why);
 
+/* A path as people name it, reached by links of files only: none of /proc's, which lead to what a process holds. */
+int plain_open(const char *path, int flags);
+
 /* A copy of what lies at `fd`, attached nowhere yet, with these attributes on top of its own. */
 int tree_copy(int fd, uint64_t attributes, bool recursive, const char *name, struct refusal *why);
 
@@ -36,6 +39,7 @@ int place_file(int root, const char *path, struct refusal *why);
 
 /* Shows a tree at a place of a root that is attached already. */
 int tree_attach(int tree, int root, const char *path, struct refusal *why);
+int tree_attach_at(int tree, int place, const char *path, struct refusal *why);
 
 /*
  * Makes a tree the root of this mount namespace, also when slurmd lives in a chroot, and lets go of all that was

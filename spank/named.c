@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -31,7 +30,7 @@ static int make_directory(int above, const char *name)
 /* All of the way is root's. Steps of a job take turns, so that two who ask for something new have one. */
 static int open_job(const struct step *step, struct refusal *why)
 {
-	char name[32];
+	char name[KEPT_JOB_LONGEST];
 	int rooms, job;
 
 	mkdir("/run/penstock", 0755);
@@ -39,7 +38,7 @@ static int open_job(const struct step *step, struct refusal *why)
 	rooms = trust_way(KEPT, why);
 	if (rooms < 0)
 		return -1;
-	snprintf(name, sizeof(name), "job-%u", step->job);
+	kept_job(name, step->job, step->uid);
 	job = make_directory(rooms, name);
 	close(rooms);
 	if (job < 0 || flock(job, LOCK_EX))
@@ -118,7 +117,7 @@ static int make_files(int place, struct step *step, struct refusal *why)
 	int files = make_directory(place, KEPT_FILES), tree = make_tree(step, why), copied = -1;
 
 	if (files >= 0 && tree >= 0 && !note(place, step->variables))
-		copied = kept_files(step->job, step->options->name, tree);
+		copied = kept_files(step->job, step->uid, step->options->name, tree);
 	if (copied < 0)
 		failed(why, step);
 	if (tree >= 0)
@@ -132,7 +131,7 @@ static int use(struct room *room, int place, struct step *step, struct refusal *
 {
 	bool there;
 
-	step->files = kept_files(step->job, step->options->name, -1);
+	step->files = kept_files(step->job, step->uid, step->options->name, -1);
 	there = step->files >= 0;
 	if (!there && errno != ENOENT)
 		return failed(why, step);

@@ -6,5 +6,10 @@
 
 #include <stddef.h>
 
-/* The paths, one after the other; NULL behind the last. What is no path is passed over: nobody could keep it. */
+#include "refusal.h"
+
+/* The paths, one after the other; NULL behind the last. */
 const char *node_local(size_t number);
+
+/* Refuses what is no path, and too many of them: a job that was promised scratch must not write to something else. */
+int node_local_check(struct refusal *why);

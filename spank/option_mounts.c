@@ -34,7 +34,15 @@ static int read_flags(char *flags, struct option_mount *mount, struct refusal *w
 	return 0;
 }
 
-/* SRC[:DST[:FLAGS]]; Pyxis' own sources "tmpfs" and "umount" are no paths, and refused as such. */
+static int read_source(char **place, const char *source, struct refusal *why)
+{
+	if (strcmp(source, OPTION_MEMORY) != 0)
+		return option_path(place, "mounts", source, why);
+	*place = strdup(source);
+	return *place ? 0 : option_no_memory(why);
+}
+
+/* SRC[:DST[:FLAGS]]; Pyxis' source "umount" is no path, and refused as such. */
 static int read_mount(char *entry, struct option_mount *mount, struct refusal *why)
 {
 	char *source = strsep(&entry, ":"), *target = strsep(&entry, ":");
@@ -42,7 +50,7 @@ static int read_mount(char *entry, struct option_mount *mount, struct refusal *w
 	mount->recursive = true;
 	if (!target)
 		target = source;
-	if (option_path(&mount->source, "mounts", source, why) < 0)
+	if (read_source(&mount->source, source, why) < 0)
 		return -1;
 	if (target[0] != '/')
 		return option_wrong(why, "mounts", "no absolute path to mount at:", target);

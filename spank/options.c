@@ -146,21 +146,33 @@ static int take_value(struct options *options, enum option which, const char *va
 	}
 }
 
+/* Slurm tells the same more than once; but both at once is nothing that anybody can mean. */
+static int take_switch(int *place, int yes, const char *both, struct refusal *why)
+{
+	if (*place >= 0 && *place != yes)
+		return refuse(why, W_OPTION, 0, "both %s", both);
+	*place = yes;
+	return 0;
+}
+
 int options_take(struct options *options, enum option which, const char *value, struct refusal *why)
 {
 	switch (which) {
 	case OPTION_MOUNT_HOME:
 	case OPTION_NO_MOUNT_HOME:
-		options->mount_home = which == OPTION_MOUNT_HOME;
-		return 0;
+		return take_switch(&options->mount_home, which == OPTION_MOUNT_HOME,
+				   "--container-mount-home and --no-container-mount-home", why);
 	case OPTION_REMAP_ROOT:
 	case OPTION_NO_REMAP_ROOT:
+		if (take_switch(&options->remap_said, which == OPTION_REMAP_ROOT,
+				"--container-remap-root and --no-container-remap-root", why))
+			return -1;
 		options->remap_root = which == OPTION_REMAP_ROOT;
 		return 0;
 	case OPTION_WRITABLE:
 	case OPTION_READONLY:
-		options->writable = which == OPTION_WRITABLE;
-		return 0;
+		return take_switch(&options->writable, which == OPTION_WRITABLE,
+				   "--container-writable and --container-readonly", why);
 	default:
 		return take_value(options, which, value ? value : "", why);
 	}

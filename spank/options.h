@@ -9,9 +9,12 @@
 #define OPTION_MOUNTS_MOST 256
 #define OPTION_NAMES_MOST 1024
 
+#define OPTION_MEMORY "tmpfs"
+
 /*
- * `source` begins with `/`, or with `.` for a path below the step's own directory; `target` begins with `/`. Both are
- * tidy (words.h). Flags that every mount has anyway (nosuid, nodev, private, rprivate) may be said and change nothing.
+ * `source` begins with `/`, or with `.` for a path below the step's own directory, or is OPTION_MEMORY; `target` begins
+ * with `/`. Paths are tidy (words.h). Flags that every mount has anyway (nosuid, nodev, private, rprivate) may be said and
+ * change nothing.
  */
 struct option_mount {
 	char *source, *target;
@@ -30,10 +33,11 @@ struct options {
 	size_t environment_count;
 	int mount_home; /* -1: not said */
 	int writable;   /* -1: not said */
+	int remap_said; /* -1: not said */
 	bool remap_root;
 };
 
-#define OPTIONS_UNSAID ((struct options){.mount_home = -1, .writable = -1})
+#define OPTIONS_UNSAID ((struct options){.mount_home = -1, .writable = -1, .remap_said = -1})
 
 enum option {
 	OPTION_IMAGE = 1, OPTION_MOUNTS, OPTION_WORKDIR, OPTION_NAME, OPTION_SAVE, OPTION_MOUNT_HOME,
@@ -41,8 +45,8 @@ enum option {
 };
 
 /*
- * Takes in one option; `value` is NULL for those without. Said twice, the last one counts, but mounts add up. What was
- * taken in before stays as it is when one is refused.
+ * Takes in one option; `value` is NULL for those without. Said twice, the last one counts, but mounts add up, and a
+ * switch together with its opposite is refused. What was taken in before stays as it is when one is refused.
  */
 int options_take(struct options *options, enum option which, const char *value, struct refusal *why);
 

@@ -381,6 +381,20 @@ int slurm_spank_exit(spank_t spank, int argc, char *argv[])
 	return ESPANK_SUCCESS;
 }
 
+/* As root, before the first step of a job on this node: what a job of that number left whose epilog was missed. */
+int slurm_spank_job_prolog(spank_t spank, int argc, char *argv[])
+{
+	uint32_t job = 0;
+
+	(void)argc;
+	(void)argv;
+	if (spank_get_item(spank, S_JOB_ID, &job) || sweep_is_at_work(job) ||
+	    !(kept_sweep_number(job) | sweep_number(job)))
+		return ESPANK_SUCCESS;
+	slurm_error("penstock: a former job %u left something on this node that cannot be removed", job);
+	return ESPANK_ERROR;
+}
+
 /* As root, when all of a job's steps on this node are over. A node is drained for what this returns. */
 int slurm_spank_job_epilog(spank_t spank, int argc, char *argv[])
 {
@@ -389,10 +403,8 @@ int slurm_spank_job_epilog(spank_t spank, int argc, char *argv[])
 
 	(void)argc;
 	(void)argv;
-	if (spank_get_item(spank, S_JOB_ID, &job) || spank_get_item(spank, S_JOB_UID, &uid))
-		return ESPANK_SUCCESS;
-	kept_sweep(job);
-	if (!sweep_job(job, uid))
+	if (spank_get_item(spank, S_JOB_ID, &job) || spank_get_item(spank, S_JOB_UID, &uid) ||
+	    !(kept_sweep(job, uid) | sweep_job(job, uid)))
 		return ESPANK_SUCCESS;
 	slurm_error("penstock: job %u of uid %u left something on this node that cannot be removed", job, uid);
 	return ESPANK_ERROR;

@@ -12,6 +12,13 @@
 #include "mounts.h"
 #include "slurm_files.h"
 #include "views.h"
+#include "words.h"
+
+/* What people may write to on the node is no way to root's powers in the shared root; devices are for /dev. */
+static uint64_t kept(const char *path)
+{
+	return word_is_within(path, "/dev") ? MOUNT_ATTR_NOSUID : HARMLESS;
+}
 
 static int add_kept(struct views *views, const struct policy *policy, struct refusal *why)
 {
@@ -24,10 +31,12 @@ static int add_kept(struct views *views, const struct policy *policy, struct ref
 	}
 	for (size_t i = 0; i < policy->keep_count; i++)
 		if (!views_has(views, policy->keeps[i]) &&
-		    views_node(views, policy->keeps[i], policy->keeps[i], 0, why))
+		    views_node(views, policy->keeps[i], policy->keeps[i], kept(policy->keeps[i]), why))
 			return -1;
+	if (node_local_check(why))
+		return -1;
 	for (size_t i = 0; node_local(i); i++)
-		if (views_usual(views, node_local(i), 0, why))
+		if (views_usual(views, node_local(i), kept(node_local(i)), why))
 			return -1;
 	return 0;
 }
@@ -35,7 +44,7 @@ static int add_kept(struct views *views, const struct policy *policy, struct ref
 static int add_devices(struct views *views, const struct policy *policy, struct refusal *why)
 {
 	if (!policy->minimal_devices)
-		return views_usual(views, "/dev", 0, why);
+		return views_usual(views, "/dev", MOUNT_ATTR_NOSUID, why);
 	return devices_minimal(views, why) || views_usual(views, "/dev/shm", HARMLESS, why) ||
 		       devices_granted(views, policy, why)
 	       ? -1 : 0;

@@ -4,10 +4,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* In slurmstepd, as root: this job of this user is here. Waits for a sweep that is under way. */
+/* In slurmstepd, as root: this job of this user is here. Waits while memory is taken away, though not for ever. */
 void sweep_note(uint32_t job, uid_t uid);
 
 /*
@@ -15,3 +16,9 @@ void sweep_note(uint32_t job, uid_t uid);
  * other job of theirs is here. A job that was not noted left nothing. -1 when something would not go.
  */
 int sweep_job(uint32_t job, uid_t uid);
+
+/* The same for whoever had a job of that number, when another one begins: its epilog was missed. */
+int sweep_number(uint32_t job);
+
+/* Whether a step of a job is here: then it does not begin, but slurmd has, and may not remember it. */
+bool sweep_is_at_work(uint32_t job);

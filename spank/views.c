@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "mounts.h"
+#include "places.h"
 #include "words.h"
 
 static int grow(struct views *views, const char *target, struct refusal *why)
@@ -35,6 +36,15 @@ int views_add(struct views *views, int tree, bool directory, const char *target,
 		return -1;
 	}
 	views->all[views->count].tree = tree;
+	views->all[views->count++].directory = directory;
+	return 0;
+}
+
+int views_hide(struct views *views, bool directory, const char *target, struct refusal *why)
+{
+	if (grow(views, target, why))
+		return -1;
+	views->all[views->count].tree = -1;
 	views->all[views->count++].directory = directory;
 	return 0;
 }
@@ -76,7 +86,7 @@ int views_usual(struct views *views, const char *path, uint64_t attributes, stru
 bool views_has(const struct views *views, const char *path)
 {
 	for (size_t i = 0; i < views->count; i++)
-		if (!strcmp(views->all[i].target, path))
+		if (views->all[i].tree >= 0 && !strcmp(views->all[i].target, path))
 			return true;
 	return false;
 }
@@ -84,7 +94,7 @@ bool views_has(const struct views *views, const char *path)
 bool views_show(const struct views *views, const char *path)
 {
 	for (size_t i = 0; i < views->count; i++)
-		if (word_is_within(path, views->all[i].target))
+		if (views->all[i].tree >= 0 && word_is_within(path, views->all[i].target))
 			return true;
 	return false;
 }
@@ -124,15 +134,30 @@ void views_directory(const struct views *views, int root, const char *path)
 	places_as(0, 0, &why);
 }
 
+/* What root chose lies where root chose it, in a root that others write to; nobody's link leads it elsewhere. */
+static int attach_as_root(const struct view *view, int root, struct refusal *why)
+{
+	int place = place_of_root(root, view->target, view->directory, why);
+	int attached = place < 0 ? -1 : tree_attach_at(view->tree, place, view->target, why);
+
+	if (place >= 0)
+		close(place);
+	return attached;
+}
+
+static int attach(const struct view *view, uid_t uid, int root, struct refusal *why)
+{
+	if (!uid)
+		return attach_as_root(view, root, why);
+	return view_place(view, root, why) || tree_attach(view->tree, root, view->target, why) ? -1 : 0;
+}
+
 static int attach_all(struct views *views, int root, struct refusal *why)
 {
 	views_sort(views);
-	for (size_t i = 0; i < views->count; i++) {
-		struct view *view = &views->all[i];
-
-		if (view_place(view, root, why) || tree_attach(view->tree, root, view->target, why))
+	for (size_t i = 0; i < views->count; i++)
+		if (views->all[i].tree >= 0 && attach(&views->all[i], views->uid, root, why))
 			return -1;
-	}
 	return 0;
 }
 

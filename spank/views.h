@@ -9,14 +9,15 @@
 #include "refusal.h"
 
 struct view {
-	int tree;
+	int tree; /* -1: nothing is shown there, not even what the image has */
 	bool directory;
 	char *target;
 };
 
 /*
  * Lives in the process that builds the root, and ends with it: nothing is ever given back. Where places for views are
- * missing they are made by `uid` and `gid`: whoever chose the places must not have them where they may not write.
+ * missing they are made by `uid` and `gid`: whoever chose the places must not have them where they may not write. What
+ * root chose is put there through root's own links only (places.h).
  */
 struct views {
 	struct view *all;
@@ -27,6 +28,9 @@ struct views {
 
 /* Takes a tree over, also when it is refused; a negative one was refused before. */
 int views_add(struct views *views, int tree, bool directory, const char *target, struct refusal *why);
+
+/* Has nothing of an image be seen at `target`. */
+int views_hide(struct views *views, bool directory, const char *target, struct refusal *why);
 
 /* A copy of what lies at `fd`, which is taken over; a negative one was refused before. */
 int views_take(struct views *views, int fd, const char *target, uint64_t attributes, struct refusal *why);

@@ -1,26 +1,49 @@
-/* What slurmd's environment says that the node keeps: paths, and nothing else, up to a bound. */
+/* What slurmd's environment says that the node keeps: paths, up to a bound; and nothing is passed over. */
 #include "../nodelocal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 
-int main(void)
+/* It is read once, so each trial has a process of its own. */
+static void said(const char *text, size_t paths, const char *reason)
 {
-	char said[4096] = "/scratch::relative:/:/a/../b:/data/shared";
+	struct refusal why = {0};
+	pid_t child = fork();
 	size_t count = 0;
+	int status;
 
-	for (int i = 0; i < 100; i++)
-		snprintf(said + strlen(said), sizeof(said) - strlen(said), ":/more/%d", i);
-	CHECK(!setenv("PENSTOCK_KEEP", said, 1));
-	CHECK(!strcmp(node_local(0), "/scratch"));
-	CHECK(!strcmp(node_local(1), "/data/shared"));
-	CHECK(!strcmp(node_local(2), "/more/0"));
+	if (child) {
+		CHECK_FOR(waitpid(child, &status, 0) == child && !status, text);
+		return;
+	}
+	CHECK(!setenv("PENSTOCK_KEEP", text, 1));
 	while (node_local(count))
 		count++;
-	CHECK(count == 64);
-	CHECK(!node_local(1000));
+	CHECK(count == paths && !node_local(1000));
+	CHECK(node_local_check(&why) == (*reason ? -1 : 0) && (why.code == W_SOURCE) == !!*reason);
+	CHECK_FOR(strstr(why.what, reason) != NULL, why.what);
+	_exit(checked());
+}
+
+int main(void)
+{
+	char many[4096] = "";
+
+	said("", 0, "");
+	said("/scratch::/data/shared:", 2, "");
+	said("/scratch:relative:/data", 2, "wrong path \"relative\"");
+	said("/scratch:/", 1, "wrong path \"/\"");
+	said("/a/../b", 0, "wrong path \"/a/../b\"");
+	for (int i = 0; i < 64; i++)
+		snprintf(many + strlen(many), sizeof(many) - strlen(many), ":/more/%d", i);
+	said(many, 64, "");
+	strcat(many, ":/last");
+	said(many, 64, "more than 64 paths, from here on: /last");
+	CHECK(!strcmp(node_local(0) ? node_local(0) : "", ""));
 	return checked();
 }

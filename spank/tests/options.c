@@ -61,6 +61,17 @@ static void what_a_shell_would_expand_is_just_bytes(void)
 	options_free(&options);
 }
 
+static void memory(void)
+{
+	struct options options = OPTIONS_UNSAID;
+
+	taken(&options, OPTION_MOUNTS, "tmpfs:/b,tmpfs:/c:ro,tmpfs:/b");
+	CHECK(options.mount_count == 2);
+	mount_is(&options.mounts[0], "tmpfs", "/b", false, true);
+	mount_is(&options.mounts[1], "tmpfs", "/c", true, true);
+	options_free(&options);
+}
+
 static void wrong_mounts(void)
 {
 	refused_with(OPTION_MOUNTS, "", "--container-mounts: wrong path \"\"");
@@ -72,7 +83,10 @@ static void wrong_mounts(void)
 	refused_with(OPTION_MOUNTS, "/a:b", "--container-mounts: no absolute path to mount at: \"b\"");
 	refused_with(OPTION_MOUNTS, "./a", "--container-mounts: no absolute path to mount at: \"./a\"");
 	refused_with(OPTION_MOUNTS, "data:/b", "--container-mounts: wrong path \"data\"");
-	refused_with(OPTION_MOUNTS, "tmpfs:/b", "--container-mounts: wrong path \"tmpfs\"");
+	refused_with(OPTION_MOUNTS, "umount:/b", "--container-mounts: wrong path \"umount\"");
+	refused_with(OPTION_MOUNTS, "tmpfs", "--container-mounts: no absolute path to mount at: \"tmpfs\"");
+	refused_with(OPTION_MOUNTS, "tmpfs:/b:size=1G", "--container-mounts: unknown flag \"size=1G\"");
+	refused_with(OPTION_MOUNTS, "tmpfs/x:/b", "--container-mounts: wrong path \"tmpfs/x\"");
 	refused_with(OPTION_MOUNTS, "/a/../b:/c", "--container-mounts: wrong path \"/a/../b\"");
 	refused_with(OPTION_MOUNTS, "/a:/b/..", "--container-mounts: wrong path \"/b/..\"");
 	refused_with(OPTION_MOUNTS, "/a:/", "--container-mounts: nothing can be mounted at \"/\"");
@@ -180,12 +194,33 @@ static void switches(void)
 	taken(&options, OPTION_WRITABLE, NULL);
 	taken(&options, OPTION_REMAP_ROOT, NULL);
 	CHECK(options.mount_home == 1 && options.writable == 1 && options.remap_root);
+	taken(&options, OPTION_WRITABLE, NULL);
+	options_free(&options);
+	CHECK(options.mount_home == -1 && options.writable == -1 && options.remap_said == -1 && !options.remap_root);
 	taken(&options, OPTION_NO_MOUNT_HOME, NULL);
 	taken(&options, OPTION_READONLY, NULL);
 	taken(&options, OPTION_NO_REMAP_ROOT, NULL);
 	CHECK(options.mount_home == 0 && options.writable == 0 && !options.remap_root);
 	options_free(&options);
-	CHECK(options.mount_home == -1 && options.writable == -1);
+}
+
+/* As with Pyxis: nobody knows which of them is meant. */
+static void a_switch_and_its_opposite(void)
+{
+	static const enum option pairs[][2] = {
+		{OPTION_MOUNT_HOME, OPTION_NO_MOUNT_HOME}, {OPTION_REMAP_ROOT, OPTION_NO_REMAP_ROOT},
+		{OPTION_READONLY, OPTION_WRITABLE},
+	};
+
+	for (size_t i = 0; i < 6; i++) {
+		struct options options = OPTIONS_UNSAID;
+		struct refusal why = {0};
+
+		taken(&options, pairs[i / 2][i % 2], NULL);
+		CHECK(options_take(&options, pairs[i / 2][1 - i % 2], NULL, &why) < 0 && why.code == W_OPTION);
+		CHECK_FOR(strstr(why.what, "both --container-") != NULL, why.what);
+		options_free(&options);
+	}
 }
 
 static void the_last_one_counts(void)
@@ -206,12 +241,14 @@ int main(void)
 {
 	mounts();
 	what_a_shell_would_expand_is_just_bytes();
+	memory();
 	wrong_mounts();
 	a_refused_list_leaves_the_earlier_one();
 	too_many();
 	images();
 	names_and_paths();
 	switches();
+	a_switch_and_its_opposite();
 	the_last_one_counts();
 	return checked();
 }

@@ -36,6 +36,7 @@ CALLS = {
     "alg": ("41, 38, 5, 0", errno.EAFNOSUPPORT),
     "vsock": ("41, 40, 1, 0", errno.EAFNOSUPPORT),
     "raw netlink": ("41, 16, 3, 15", errno.EPROTONOSUPPORT),
+    "a pair for packets": ("53, 17, 3, 0, 0", errno.EAFNOSUPPORT),
     "personality": ("135, 0x0400000", errno.EPERM),
     "TIOCSTI": ("16, 0, 0x5412, 0", errno.EPERM),
     "TIOCSTI, its upper half set": ("16, 0, 0x100005412, 0", errno.EPERM),

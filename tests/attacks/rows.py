@@ -40,7 +40,7 @@ class Row:
 ROWS = (
     Row(1, "a tenant's text in the batch script", ("the_batch_script", "a_tasks_prolog", "a_tasks_epilog")),
     Row(2, "one uid for several tenants", (
-        "ones_own_processes_elsewhere", "a_uid_without_a_policy", "groups_of_the_node",
+        "ones_own_processes_elsewhere", "a_uid_without_a_policy", "groups_of_the_node", "the_group_of_root",
     ), "whoever makes tenants gives each a uid"),
     Row(3, "mounts that slip into a list of mounts", ("mounts_by_option", "paths_in_options")),
     Row(4, "words that a shell expands", ("programs_in_options",)),
@@ -78,17 +78,18 @@ ROWS = (
     ), "memory of GPUs, MIG, RDMA and rules of cgroups need that hardware"),
     Row(23, "networks", (
         "ports_of_slurm",
-    ), "with `net host` the pod's NetworkPolicy decides; needs Kubernetes' network"),
+    ), "with `net host` the pod's NetworkPolicy decides, which needs Kubernetes' network; "
+       "and sockets of the node without a path are in reach"),
     Row(24, "images that several tenants share", ("writing_the_image", "an_image_by_path")),
     Row(25, "containers by name", ("a_container_by_name",)),
     Row(26, "containers that are saved", ("a_container_that_is_saved",)),
     Row(27, "using up what others need", (
         "a_fork_bomb", "filling_memory", "filling_with_empty_files", "taking_all_terminals", "a_large_file",
         "limits_that_are_raised",
-    ), "memory and processors: Slurm's cgroups, which this machine has not"),
+    ), "memory and processors: Slurm's cgroups, which this machine has not; `sbcast` fills the node's own /tmp"),
     Row(28, "leftovers", (
         "children_that_stay", "children_of_a_cancelled_job", "children_of_a_killed_slurmstepd", "memory_and_queues",
-    )),
+    ), "what `sbcast` wrote stays in the node's own /tmp, which no room shows: a worker's goes with its pod"),
     Row(29, "data of others on disks", (
         "what_was_written_before",
     ), "disks that are given on need disks; a room has none of its own"),

@@ -1,7 +1,9 @@
 """Every step is inside, however it is asked for: scripts, arrays, requeued jobs, what is run before and after tasks."""
 
+import subprocess
+
 from tests.real_slurm.crashing import until
-from tests.spank.walled import ADMIN, OTHER, SHARED, TENANT, UNWRITTEN, Walled
+from tests.spank.walled import ADMIN, OTHER, PATIENCE, SHARED, TENANT, UNWRITTEN, Walled
 
 from .ground import SECRETS, TRIED, Won, canaries, inside, lines, on_node, refused, script, working
 
@@ -175,8 +177,20 @@ def groups_of_the_node(node: Walled) -> Won:
     return [f"group {gid}" for gid in node.say("srun", "id", "-G", uid=TENANT).split() if gid != str(TENANT)]
 
 
+def the_group_of_root(node: Walled) -> Won:
+    """An account whose group is root's: what is root's lets its group in (T2)."""
+    words = node.entering(TENANT, "srun", "bash", "-c", f"id -g; echo {TRIED}")
+    words[words.index(f"--userspec={TENANT}:{TENANT}")] = f"--userspec={TENANT}:0"
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    if TRIED in ended.stdout:
+        return ["a task with the group of root"]
+    assert "the task's group is root's" in ended.stderr, ended
+    return []
+
+
 STEPS = (
     the_batch_script, a_tasks_epilog, a_tasks_prolog, lines_of_sbatch, tasks_of_an_array, a_requeued_job,
     parts_of_a_heterogeneous_job, a_shell_on_a_terminal, a_step_in_ones_own_job, a_step_in_anothers_job,
     a_file_that_is_cast, a_uid_without_a_policy, a_login_shell, groups_of_the_node,
+    the_group_of_root,
 )  # fmt: skip

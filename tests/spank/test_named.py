@@ -27,7 +27,7 @@ def image(node: Walled, squashed: str) -> Iterator[None]:
     node.write("/tmp/box.sqsh.environment", "GREETING=hello\0", mode="0644")
     yield
     until(lambda: node.run("ls", ROOMS).stdout == "", "the end of all named containers")
-    until(lambda: loops() == [], "the end of all loop devices")
+    until(lambda: loops(node) == [], "the end of all loop devices")
     assert "rooms" not in node.say("cat", "/proc/mounts")
     assert "drain" not in node.say("sinfo", "-h", "-o", "%T")
 

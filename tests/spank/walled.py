@@ -155,6 +155,10 @@ class Walled:
         """Say what Slurm says of the node, in sinfo's words."""
         return self.run("sinfo", "-h", "-o", "%T").stdout.strip()
 
+    def states(self) -> list[str]:
+        """Say it of each node that Slurm knows by now."""
+        return self.run("sinfo", "-h", "-N", "-o", "%T").stdout.split()
+
     def reason(self) -> str:
         """Say why Slurm does not use the node."""
         said = re.findall(r"^   Reason=(.*) \[\S+\]$", self.say("scontrol", "show", "node", "w1"), re.MULTILINE)
@@ -189,7 +193,7 @@ def walled_node(
     with mini_cluster(root, nodes=nodes, adapt=lambda wanted: adapt(furnished(wanted, root, plugin))) as mini:
         node = Walled(mini, child(mini.unshare), suite)
         arrange(node, root)
-        until(lambda: node.state() == state, f"a node that is {state}")
+        until(lambda: node.states().count(state) >= nodes, f"nodes that are {state}")
         yield node
 
 

@@ -163,7 +163,7 @@ class Slurm:
             return AFTER_FAILURE if self._links.known(key) else AT_REST
         self._troubles.pop(key, None)
         self._silent.pop(key, None)
-        # Others may have asked meanwhile: who asked last knows best, and news is what differs from what is known by now.
+        # Others may have asked meanwhile: who asked last knows best, and news is what differs from what is known now.
         known = self._known.get(key)
         if known is None or known.at <= asked_at:
             self._known[key] = _heard(answer, known or before, asked_at)
