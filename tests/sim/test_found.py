@@ -15,6 +15,9 @@ FOUND = {
     158508: "likewise, with one worker only",
     2855: "Slurm was asked in a hurry, once, and then not any more",
     9230: "an answer that came late told nobody, for it was as things had been when it was asked for",
+    24525: "a node was given back while its jobs were asked for, after it had said that it was drained",
+    51054: "a status that changed and changed back was left as it was in between",
+    66183: "a worker went for an update that nobody asked for any more, when Slurm had taken its time",
     165657: "two workers took their claims along, though somebody had deleted a third and one of them was needed",
 }
 

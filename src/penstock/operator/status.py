@@ -31,7 +31,7 @@ class Statuses:
         self._cluster = cluster
         self._now = now
         self._written: dict[str, tuple[str, Json]] = {}
-        """By uid: the version that the watch showed when we wrote, and what we wrote."""
+        """By uid: the version that came of our writing, and what we wrote."""
 
     async def write(self, kind: str, item: Custom, conditions: Sequence[Condition], **fields: object) -> bool:
         """Bring the status of an object up to date; tells whether it had to be written."""
@@ -43,13 +43,13 @@ class Statuses:
         resource = CUSTOMS[kind]
         body = {"metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid}, "status": status}
         try:
-            await self._cluster.apply_status(resource, body)
+            written = await self._cluster.apply_status(resource, body)
         except (NotFound, Refused) as error:
             # Gone, or made anew, while we looked at it: whoever is there now is looked at for its own sake.
             if isinstance(error, Refused) and "metadata.uid" not in str(error):
                 raise
             return False
-        self._written[meta.uid] = (meta.resource_version, status)
+        self._written[meta.uid] = (written.metadata.resource_version, status)
         return True
 
     def forget(self, uid: str) -> None:
@@ -57,9 +57,17 @@ class Statuses:
         self._written.pop(uid, None)
 
     def _current(self, item: Custom) -> Json:
-        """The status that counts: ours, while the watch still shows the object as it was before we wrote."""
+        """The status that counts: ours, while the watch still shows the object as it was before we wrote.
+
+        It may show what we wrote the time before: who took that for the last word would not correct the last word.
+        """
         version, status = self._written.get(item.metadata.uid, ("", {}))
-        return status if version == item.metadata.resource_version else item.status
+        return status if _is_before(item.metadata.resource_version, version) else item.status
+
+
+def _is_before(one: str, other: str) -> bool:
+    """Whether a version of an object is older than another one. Kubernetes' versions are numbers that grow."""
+    return one.isdecimal() and other.isdecimal() and int(one) < int(other)
 
 
 def _says(current: Json, wanted: Json) -> bool:

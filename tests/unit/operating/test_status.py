@@ -176,3 +176,17 @@ async def test_what_is_forgotten_is_read_again(scene: Scene) -> None:
     await statuses.write("NodeSet", item, [Condition("Ready", None, "Unknown", "")], **FIELDS)
     statuses.forget(item.metadata.uid)
     assert await statuses.write("NodeSet", item, [Condition("Ready", None, "Unknown", "")], **FIELDS)
+
+
+@played
+async def test_what_the_watch_shows_late_is_not_taken_for_the_last_word(scene: Scene) -> None:
+    """Well, ill, well again, while the watch has only come to the first of them (seed 51054)."""
+    item, statuses = await scene.custom(), Statuses(scene.cluster, Clock())
+    assert await statuses.write("NodeSet", item, WELL, **FIELDS)
+    first = await scene.cluster.get(CUSTOMS["NodeSet"], "n", item.metadata.namespace)
+    assert await statuses.write("NodeSet", item, ILL, **FIELDS)
+    assert await statuses.write("NodeSet", first, WELL, **FIELDS)
+    told = {one["type"]: one["status"] for one in (await status(scene))["conditions"]}
+    assert told["Degraded"] == "False"
+    last = await scene.cluster.get(CUSTOMS["NodeSet"], "n", item.metadata.namespace)
+    assert not await statuses.write("NodeSet", last, WELL, **FIELDS)

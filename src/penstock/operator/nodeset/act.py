@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ from penstock.render.inventory import Cluster
 from penstock.slurm import hostlist
 from penstock.slurm.rest.errors import SlurmError
 from penstock.slurm.rest.messages import NodeReport
+
+_BELIEVED = 1.0
+"""Seconds for which Slurm's last word holds: what takes longer than that is asked anew."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -183,14 +187,19 @@ class Acting:
             await self.context.cluster.patch(PODS, name, patch, namespace=self.node_set.metadata.namespace)
 
     async def _remove(self, removals: Collection[Remove]) -> None:
-        """Delete workers; what Slurm says of them is asked last of all.
+        """Delete workers; what Slurm says of them is asked last of all, and what people wish.
 
-        Claims are given away for nothing but that: who has them keeps them, and Slurm is asked before and after.
+        Claims are given away for nothing but that, so Slurm is asked before and after.
         """
+        if any(one.claims for one in removals):
+            removals = await self._with_claims(await self._confirmed(removals))
         allowed = await self._confirmed(removals)
-        if along := [one for one in allowed if one.claims]:
-            given = [one for one in await self._surplus(along) if await self._give_claims(one)]
-            allowed = [*(one for one in allowed if not one.claims), *await self._confirmed(given)]
+        heard_at = asyncio.get_running_loop().time()
+        if not allowed or not await self._is_still_wished():
+            return
+        if asyncio.get_running_loop().time() > heard_at + _BELIEVED:
+            self.unfinished = True
+            return
         gone: dict[str, list[str]] = {}
 
         async def delete(one: Remove) -> None:
@@ -202,21 +211,34 @@ class Acting:
             note = f"{hostlist.compress(names)}: {why}"
             self.context.events.normal(CUSTOMS["NodeSet"], self.item, "WorkersRemoved", note)
 
+    async def _with_claims(self, removals: Sequence[Remove]) -> list[Remove]:
+        """The same, with what goes along given to whoever it goes with; without those whom it cannot be given to."""
+        along = [one for one in removals if one.claims]
+        if not along or not await self._is_still_wished():
+            return [one for one in removals if not one.claims]
+        given = [one for one in await self._surplus(along) if await self._give_claims(one)]
+        return [*(one for one in removals if not one.claims), *given]
+
+    async def _is_still_wished(self) -> bool:
+        """Whether the NodeSet says what it said when we looked: much can be taken back while Slurm is asked."""
+        meta = self.node_set.metadata
+        try:
+            there = await self.context.cluster.get(CUSTOMS["NodeSet"], meta.name, meta.namespace)
+        except NotFound:
+            return False
+        same = (there.metadata.uid, there.metadata.generation) == (meta.uid, self.item.metadata.generation)
+        self.unfinished |= not same
+        return same
+
     async def _surplus(self, along: Sequence[Remove]) -> Sequence[Remove]:
         """Without those who are needed after all, of workers that take their claims along for they are too many.
 
-        Somebody may have deleted others, or wish for more again, and the watch be behind with that. Looked at once
-        more only here: whoever goes and leaves its claims behind costs nothing, for it is made again with them.
+        Somebody may have deleted others, and the watch be behind with that. Counted once more only here: whoever goes
+        and leaves its claims behind costs nothing, for it is made again with them.
         """
-        meta = self.node_set.metadata
-        try:
-            wished = await self.context.cluster.get(CUSTOMS["NodeSet"], meta.name, meta.namespace)
-        except NotFound:
-            return []
-        if wished.metadata.generation != self.item.metadata.generation:
-            return []
         if self.now.per_machine or not self.now.desired:
             return along
+        meta = self.node_set.metadata
         pods = await fresh.pods(self.context.cluster, meta.namespace, labels.selector_text("slurmd", self.node_set))
         ours = (pod for pod in pods if any(owner.uid == meta.uid for owner in pod.metadata.owner_references))
         spare = max(sum(not pod.leaving for pod in ours) - self.now.desired, 0)
@@ -240,12 +262,13 @@ class Acting:
         """
         allowed = [one for one in removals if not one.drained]
         named = {slurm_node(self.node_set, one.pod): one for one in removals if one.drained}
-        known = await self._nodes_now() if named else None
-        if known is None:
+        # First the jobs, then the nodes: whoever is not drained any more may have got new ones.
+        held = await self._suspended_on(named)
+        known = await self._nodes_now() if named and held is not None else None
+        if known is None or held is None:
             return allowed
         idle = {node: one for node, one in named.items() if self._may_go(one, known.get(node))}
-        held = await self._suspended_on([node for node in idle if node in known])
-        return allowed if held is None else [*allowed, *(one for node, one in idle.items() if node not in held)]
+        return [*allowed, *(one for node, one in idle.items() if node not in held)]
 
     async def _suspended_on(self, nodes: Collection[str]) -> list[str] | None:
         """Nodes that seem idle only because their jobs are suspended; None when Slurm does not tell."""
