@@ -260,12 +260,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "abrupt": _mutant(
         "does not wait for Slurm to cancel the jobs of a NodeSet that is deleted with them",
-        "nodeset.plan:_unanswered", _without_a_word, Promise.JOBS,
-    ),
-    "amnesic": _mutant(
-        "takes a worker that is not ready for one that never was",
-        "nodeset.snapshot:Snapshot.has_served", lambda _: lambda _now, pod: pod.ready_since is not None, Promise.JOBS,
-        Promise.DRAINED,
+        "nodeset.plan:_unanswered", _without_a_word, Promise.JOBS, Promise.DRAINED,
     ),
     "stubborn": _mutant(
         "lets no worker go", "nodeset.leaving:leaving", _always([]), Promise.REST,
