@@ -193,6 +193,7 @@ class Acting:
         """
         if any(one.claims for one in removals):
             removals = await self._with_claims(await self._confirmed(removals))
+        asked_at = asyncio.get_running_loop().time()
         allowed = await self._confirmed(removals)
         heard_at = asyncio.get_running_loop().time()
         if not allowed or not await self._is_still_wished():
@@ -200,6 +201,7 @@ class Acting:
         if asyncio.get_running_loop().time() > heard_at + _BELIEVED:
             self.unfinished = True
             return
+        allowed = self._uncontradicted(allowed, asked_at)
         gone: dict[str, list[str]] = {}
 
         async def delete(one: Remove) -> None:
@@ -210,6 +212,16 @@ class Acting:
         for why, names in gone.items():
             note = f"{hostlist.compress(names)}: {why}"
             self.context.events.normal(CUSTOMS["NodeSet"], self.item, "WorkersRemoved", note)
+
+    def _uncontradicted(self, removals: Sequence[Remove], asked_at: float) -> list[Remove]:
+        """Without those of whom somebody else who asked Slurm since then has heard something else."""
+        known = self.context.slurm.nodes(self.cluster.controller)
+        if known is None or known.at < asked_at:
+            return [*removals]
+        reports = [(one, known.nodes.get(slurm_node(self.node_set, one.pod))) for one in removals]
+        sure = [one for one, report in reports if not one.drained or self._may_go(one, report)]
+        self.unfinished |= len(sure) < len(removals)
+        return sure
 
     async def _with_claims(self, removals: Sequence[Remove]) -> list[Remove]:
         """The same, with what goes along given to whoever it goes with; without those whom it cannot be given to."""
