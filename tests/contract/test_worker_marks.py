@@ -12,7 +12,7 @@ from penstock.cluster.port import Cluster
 from penstock.operator.nodeset.drains import MARK, SCALE_IN
 from penstock.operator.nodeset.marking import Marking
 from penstock.operator.nodeset.marks import DRAINED_BY
-from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.nodeset.snapshot import REGISTERED, Snapshot
 from penstock.operator.resources import PODS as WORKERS
 from penstock.render import labels
 from penstock.slurm.rest.messages import NodeReport
@@ -55,6 +55,8 @@ def told(pod: Any) -> dict[str, tuple[str, str]]:
 
 KUBELET = {"Ready": ("", EARLIER), "Initialized": ("", EARLIER)}
 STAMP = "2026-11-16T08:00:00Z"
+KNOWN = {**KUBELET, REGISTERED: ("", STAMP)}
+"""And what stays of ours, once Slurm has known the node."""
 
 
 @contract
@@ -62,7 +64,7 @@ async def test_a_worker_says_what_slurm_says(world: World) -> None:
     await made(world)
     pod = await marked(world, "ALLOCATED", "DRAIN", reason=SCALE_IN)
     ours = {"SlurmNodeStateAllocated": (SCALE_IN, STAMP), "SlurmNodeStateDrain": (SCALE_IN, STAMP)}
-    assert told(pod) == KUBELET | ours
+    assert told(pod) == KNOWN | ours
     assert pod.metadata.labels == {"their": "label", labels.POD_PROTECT: "true"}
     assert pod.metadata.annotations == {"their": "note", DRAINED_BY: SCALE_IN}
 
@@ -72,10 +74,10 @@ async def test_what_no_longer_applies_goes_and_what_others_said_stays(world: Wor
     await made(world)
     await marked(world, "ALLOCATED", "DRAIN", reason=SCALE_IN)
     pod = await marked(world, "IDLE")
-    assert told(pod) == KUBELET | {"SlurmNodeStateIdle": ("", STAMP)}
+    assert told(pod) == KNOWN | {"SlurmNodeStateIdle": ("", STAMP)}
     assert pod.metadata.labels == {"their": "label"}
     assert pod.metadata.annotations == {"their": "note"}
-    assert told(await marked(world)) == KUBELET
+    assert told(await marked(world)) == KNOWN
 
 
 @contract
@@ -85,7 +87,7 @@ async def test_kubelet_goes_on_telling_beside_us(world: World) -> None:
     body = {"metadata": world.named("n-0"), "status": {"conditions": [condition("Ready", "False")]}}
     pod = await world.cluster.apply_status(PODS, body, manager="kubelet-too")
     assert {one["type"]: one["status"] for one in pod.status["conditions"]} == {
-        "Ready": "False", "Initialized": "True", "SlurmNodeStateIdle": "True",
+        "Ready": "False", "Initialized": "True", "SlurmNodeStateIdle": "True", REGISTERED: "True",
     }  # fmt: skip
 
 
@@ -95,7 +97,7 @@ async def test_a_state_that_lasts_keeps_its_time(world: World) -> None:
     body = {"metadata": world.named("n-0"), "status": {"conditions": [condition("SlurmNodeStateMixed")]}}
     await world.cluster.apply_status(PODS, body)
     pod = await marked(world, "MIXED", "COMPLETING", reason="new words")
-    assert told(pod) == KUBELET | {
+    assert told(pod) == KNOWN | {
         "SlurmNodeStateMixed": ("new words", EARLIER),
         "SlurmNodeStateCompleting": ("new words", STAMP),
     }
@@ -112,7 +114,7 @@ async def test_what_the_operator_before_us_said_goes_too(world: World) -> None:
         PODS, "n-0", patch, namespace=world.namespace, subresource="status", manager=OTHER_OPERATOR
     )
     pod = await marked(world, "MIXED")
-    assert told(pod) == KUBELET | {"SlurmNodeStateMixed": ("", STAMP)}
+    assert told(pod) == KNOWN | {"SlurmNodeStateMixed": ("", STAMP)}
 
 
 @contract
