@@ -28,7 +28,8 @@ static void must_be_right(const struct options *options)
 {
 	must(options->mount_count <= OPTION_MOUNTS_MOST && options->environment_count <= OPTION_NAMES_MOST);
 	for (size_t i = 0; i < options->mount_count; i++) {
-		must_be_tidy(options->mounts[i].source);
+		if (strcmp(options->mounts[i].source, OPTION_MEMORY))
+			must_be_tidy(options->mounts[i].source);
 		must_be_tidy(options->mounts[i].target);
 		must(options->mounts[i].target[0] == '/' && options->mounts[i].target[1]);
 	}
@@ -36,6 +37,8 @@ static void must_be_right(const struct options *options)
 		must(word_is_variable(options->environment[i]));
 	if (options->workdir)
 		must_be_tidy(options->workdir);
+	if (options->save)
+		must(options->save[0] && !strstr(options->save, "/../"));
 	if (options->name)
 		must(options->name[0] != '.' && !strchr(options->name, '/') && !strchr(options->name, ':'));
 	if (options->image)
