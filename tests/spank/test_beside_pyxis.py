@@ -74,7 +74,9 @@ def ran(both: Walled) -> Callable[[], set[str]]:
     both.say("sh", "-c", f"rm -f {RAN}/*")
 
     def told() -> set[str]:
-        until(lambda: both.state() == "idle", "the end of slurmstepd")
+        until(lambda: both.state() == "idle", "the end of the job")
+        # Its last hook comes after it has told slurmctld so.
+        until(lambda: not any("slurmstepd: [" in name for name in both.processes()), "the end of slurmstepd")
         return set(both.say("ls", RAN).split())
 
     return told

@@ -195,9 +195,13 @@ def test_a_user_can_pack_a_named_container(node: Walled) -> None:
     words = [*loader(tools), str(tools / "usr/bin/mksquashfs"), str(tools), str(made), *quickly]
     subprocess.run(words, check=True, capture_output=True)
     node.say("install", "-m", "0644", "/run/shared/tools.sqsh", "/tmp/tools.sqsh")
-    node.say("install", "-d", "-o", str(USER), "/tmp/saved")
-    box = "srun --container-name=box --container-image=/tmp/tools.sqsh --container-mounts=/tmp/saved:/mnt/saved"
+    node.say("install", "-d", "-o", str(USER), "/tmp/packed")
+    box = "srun --container-name=box --container-image=/tmp/tools.sqsh --container-mounts=/tmp/packed:/mnt/saved"
     pack = " ".join(["mksquashfs", "/", "/mnt/saved/i.sqsh", *quickly, "-e proc sys dev tmp mnt"])
-    steps = [f"{box} bash -c 'echo kept >/kept'", f"{box} {pack}", "srun --container-image=/tmp/saved/i.sqsh cat /kept"]
+    steps = [
+        f"{box} bash -c 'echo kept >/kept'",
+        f"{box} {pack}",
+        "srun --container-image=/tmp/packed/i.sqsh cat /kept",
+    ]
     ended, said = node.batch(USER, "\n".join(steps))
     assert (ended, said) == ("COMPLETED 0:0", "kept\n")

@@ -422,7 +422,7 @@ def test_whoever_cancels_a_step_does_not_wait_for_it_to_be_saved(node: Walled) -
 def test_who_packs_ends_with_slurmstepd(node: Walled) -> None:
     """Nobody would bring the file to its place."""
     old(node)
-    with packer(node, ENDLESS.replace("sleep", "exec sleep")):
+    with packer(node, ENDLESS):
         job, _ = node.submit(USER, "true", IMAGE, SAVE)
         until(lambda: packing(node), "somebody who packs")
         node.say("pkill", "-9", "-f", rf"^slurmstepd: \[{job}\.")
