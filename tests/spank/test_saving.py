@@ -129,7 +129,7 @@ def test_a_container_with_a_name_is_saved(node: Walled) -> None:
         f"{box} {IMAGE} bash -c 'echo first >/first'",
         f"{box} {SAVE} bash -c 'echo second >/second'",
         f"{box} bash -c 'echo third >/third'",
-        f"{AGAIN} bash -c 'cat /first /second; cat /third; echo $GREETING'",
+        f"{AGAIN} bash -c 'exec 2>&1; cat /first /second; cat /third; echo $GREETING'",
     ]
     said = node.batch(USER, "\n".join(steps))[1]
     assert said == "first\nsecond\ncat: /third: No such file or directory\nhello\n"
