@@ -155,7 +155,7 @@ def builds_for(names: Sequence[str]) -> Iterator[dict[str, Builds]]:
             "Kubernetes' control plane": start_build("tools/kube", "build")
         }
     if "slurm" in names:
-        builds["slurm"] = root_filesystems()
+        builds["slurm"] = builds["spank"] = root_filesystems()
     if {"machine", "site", "chaos", "together"} & {*names}:
         prepare.apt(ENGINE_PACKAGES)
     try:
