@@ -145,12 +145,26 @@ def _sees_nobody(sound: Any) -> Any:
     return fresh
 
 
-def _as_heard_before(_sound: Any) -> Any:
-    async def nodes_since(self: Any) -> Any:
-        known = self.context.slurm.nodes(self.cluster.controller)
-        return known.nodes if known else {}
+class _Deaf:
+    """Somebody on an errand who knows what was heard before, and asks nobody."""
 
-    return nodes_since
+    def __init__(self, errand: Any) -> None:
+        self._errand = errand
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._errand, name)
+
+    async def nodes_now(self) -> Any:
+        """What Slurm said to somebody some time ago."""
+        known = self.context.slurm.nodes(self.cluster.controller)
+        return known.nodes if known else None
+
+
+def _as_heard_before(sound: Any) -> Any:
+    async def step(errand: Any, what: Any) -> None:
+        await sound(_Deaf(errand), what)
+
+    return step
 
 
 def _done_with_it(sound: Any) -> Any:
@@ -183,7 +197,7 @@ def _mutant(what: str, place: str, make: Make, *breaks: Promise) -> Mutant:
 MUTANTS: dict[str, Mutant] = {
     "hasty": _mutant(
         "does not ask Slurm once more before a worker goes",
-        "nodeset.act:Acting._may_go", _always(True), Promise.JOBS, Promise.DRAINED,
+        "nodeset.removing:_may_go", _always(True), Promise.JOBS, Promise.DRAINED,
     ),
     "careless": _mutant(
         "takes a worker for idle of which Slurm does not say anything",
@@ -220,7 +234,7 @@ MUTANTS: dict[str, Mutant] = {
         Promise.PARTITIONS,
     ),
     "blind": _mutant(
-        "deletes whoever has the name", "nodeset.act:Preconditions", _no_condition, Promise.BLIND,
+        "deletes whoever has the name", "nodeset.removing:Preconditions", _no_condition, Promise.BLIND,
     ),
     "generous": _mutant(
         "makes one worker too many", "nodeset.snapshot:Snapshot.desired", _one_more, Promise.COUNT, Promise.REST,
@@ -247,7 +261,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "interrupting": _mutant(
         "drains a node without one more look at whose it is by now",
-        "nodeset.act:Acting._nodes_since", _as_heard_before, Promise.PEOPLE,
+        "nodeset.act:_drain", _as_heard_before, Promise.PEOPLE,
     ),
     "dozing": _mutant(
         "does not look again at what met a conflict", "nodeset.reconcile:NodeSets._act", _done_with_it, Promise.REST,

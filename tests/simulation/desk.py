@@ -15,7 +15,7 @@ from penstock.operator.caches import Caches
 from penstock.operator.contents import Contents
 from penstock.operator.context import Context
 from penstock.operator.metrics import Metrics
-from penstock.operator.nodeset.act import Acting
+from penstock.operator.nodeset.errand import Errand
 from penstock.operator.nodeset.expected import Expected
 from penstock.operator.nodeset.refusals import Refusals
 from penstock.operator.nodeset.snapshot import Snapshot
@@ -59,11 +59,11 @@ class Desk:
         assert isinstance(found, NodeSet)
         return found
 
-    async def acting(self) -> Acting:
-        """Somebody who acts on what the watch shows now, whenever that is."""
+    async def errand(self) -> Errand:
+        """What acting on what the watch shows now needs, whenever that is."""
         pods = tuple(self.context.caches.pods.by("owners", self.node_set.metadata.uid))
         inventory = await self.context.inventory(NAMESPACE)
-        return Acting(
+        return Errand(
             context=self.context, item=self.item, cluster=inventory.cluster(self.controller), expected=Expected(),
             now=Snapshot(node_set=self.node_set, pods=pods), refused=Refusals(),
         )  # fmt: skip

@@ -53,6 +53,32 @@ async def test_a_drain_that_a_person_made_a_moment_ago_stays_theirs(later: int) 
 
 
 @simulated
+async def test_a_persons_drain_stays_theirs_though_slurms_clock_was_set_back() -> None:
+    """Slurm says then that nothing has changed, and is asked for everything before a drain of ours (NS-4)."""
+    async with cluster(replicas=2) as (here, _):
+        await asyncio.sleep(15)
+        here.slurm.change(["compute-1"], {"state": ["DRAIN"], "reason": "bad disk"})
+        here.slurm.updated -= 3600
+        await annotate(here, f"{NODE_SET}-1", "true")
+        await asyncio.sleep(5)
+        node = here.slurm.nodes["compute-1"]
+        assert (node.drain, node.reason) == (True, "bad disk")
+
+
+@simulated
+async def test_no_worker_goes_on_a_word_of_slurms_that_is_older_than_a_second() -> None:
+    """However many go, and however slow the cluster is: the last of them may have got a job since (NS-3)."""
+    async with cluster(replicas=100) as (here, operator):
+        operator.port.latency = 0.9
+        await here.scale(0)
+        await here.until(lambda: not here.sight.workers(), within=120)
+        told = [one.at for one in here.slurmrestd.asked() if one.path.endswith("/nodes/")]
+        gone = [one.at for one in operator.port.writes() if (one.verb, one.resource) == ("delete", "pods")]
+        assert len(gone) == 100
+        assert all(min(at - heard for heard in told if heard <= at) <= 1.0 for at in gone)
+
+
+@simulated
 async def test_a_worker_that_was_ready_once_waits_for_slurm_to_know_it_again() -> None:
     """Though it is not ready now, and whoever led before is gone (NS-3)."""
     async with cluster(replicas=2) as (here, operator):

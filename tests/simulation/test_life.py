@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from penstock.api.objects import Json
+from penstock.operator.nodeset.act import act
 from penstock.operator.nodeset.finalizer import FINALIZER
 from penstock.operator.nodeset.snapshot import ON_DELETION
 from penstock.operator.nodeset.steps import Plan, Remove, Tend
@@ -183,10 +184,10 @@ async def test_a_claim_is_not_taken_from_a_worker_that_is_gone_by_now(goes: bool
     """What we know may be a moment old: the worker that stays after all may have gone with its claim."""
     async with desk(with_claims("Retain", "Delete"), replicas=1) as at:
         pod, handed = await _handed_over(at)
-        acting = await at.acting()
+        errand = await at.errand()
         if goes:
             await at.here.delete("Pod", pod.metadata.name)
-        await acting.act(Plan(tend=[Tend(handed, owners=[])]))
+        await act(errand, Plan(tend=[Tend(handed, owners=[])]))
         left = at.here.sight("PersistentVolumeClaim", handed.metadata.name)
         assert [one.name for one in left.metadata.owner_references] == ([pod.metadata.name] if goes else [])
 
@@ -198,10 +199,10 @@ async def test_a_worker_does_not_go_without_a_claim_that_it_only_seems_to_have(b
     async with desk(with_claims("Retain", "Delete"), replicas=1) as at:
         await at.here.edit("NodeSet", NODE_SET, spec={"replicas": 0})
         pod, handed = await _handed_over(at)
-        acting = await at.acting()
+        errand = await at.errand()
         if back:
             await at.here.edit("PersistentVolumeClaim", handed.metadata.name, metadata={"ownerReferences": []})
-        await acting.act(Plan(remove=[Remove(pod, "a test", claims=[handed], drained=False)]))
+        await act(errand, Plan(remove=[Remove(pod, "a test", claims=[handed], drained=False)]))
         assert (at.here.sight("Pod", pod.metadata.name).metadata.deletion_timestamp is None) == back
 
 
@@ -211,12 +212,12 @@ async def test_no_more_claims_go_than_there_are_workers_too_many_whatever_the_wa
     async with desk(with_claims("Retain", "Delete"), replicas=3) as at:
         await at.here.edit("NodeSet", NODE_SET, spec={"replicas": 1})
         await asyncio.sleep(1)
-        acting, caches = await at.acting(), at.context.caches
+        errand, caches = await at.errand(), at.context.caches
         pods = [pod for number in (2, 1) if (pod := caches.pods.get(f"{NODE_SET}-{number}", NAMESPACE))]
         claims = [claim for pod in pods if (claim := caches.claims.get(f"scratch-{pod.metadata.name}", NAMESPACE))]
         await at.here.delete("Pod", f"{NODE_SET}-0")
         going = [Remove(pod, "a test", claims=[claim], drained=False) for pod, claim in zip(pods, claims, strict=True)]
-        await acting.act(Plan(remove=going))
+        await act(errand, Plan(remove=going))
         left = [at.here.sight("Pod", pod.metadata.name).metadata.deletion_timestamp is None for pod in pods]
         kept = [
             not at.here.sight("PersistentVolumeClaim", one.metadata.name).metadata.owner_references for one in claims

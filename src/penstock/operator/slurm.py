@@ -152,15 +152,20 @@ class Slurm:
     async def ask(self, controller: Controller) -> float:
         """Ask for all nodes, if they changed, and have those look who mind. Tells in how many seconds to ask again."""
         key, before = slurm_key(controller), self.nodes(controller)
-        asked_at = asyncio.get_running_loop().time()
         try:
-            client = await self.client(controller)
-            answer = await client.nodes(since=before.since(asked_at) if before else 0)
+            await self._hear(controller, before)
         except SlurmError as error:
             self._lost(key, str(error))
             if before is not None:
                 self._tell_news(controller)
             return AFTER_FAILURE if self._links.known(key) else AT_REST
+        return IN_A_HURRY if self._is_awaited(key) else AT_REST
+
+    async def _hear(self, controller: Controller, before: Known | None) -> None:
+        """Ask what has changed since something was known, and note what Slurm says."""
+        key, asked_at = slurm_key(controller), asyncio.get_running_loop().time()
+        client = await self.client(controller)
+        answer = await client.nodes(since=before.since(asked_at) if before else 0)
         self._troubles.pop(key, None)
         self._silent.pop(key, None)
         # Others may have asked meanwhile: who asked last knows best, and news is what differs from what is known now.
@@ -169,7 +174,6 @@ class Slurm:
             self._known[key] = _heard(answer, known or before, asked_at)
         if known is None or known.nodes != self._known[key].nodes:
             self._tell_news(controller)
-        return IN_A_HURRY if self._is_awaited(key) else AT_REST
 
     def _is_awaited(self, key: Key) -> bool:
         """Whether somebody waits who is still there: who goes while it waits does not say so."""
@@ -188,9 +192,9 @@ class Slurm:
             await self.ask(controller)
 
     async def nodes_now(self, controller: Controller) -> Mapping[str, NodeReport]:
-        """All nodes at this very moment; `SlurmError` when Slurm does not say."""
-        answer = await (await self.client(controller)).nodes()
-        return answer.nodes if answer else {}
+        """All nodes at this very moment, changed or not; `SlurmError` when Slurm does not say."""
+        await self._hear(controller, None)
+        return self._known[slurm_key(controller)].nodes
 
     def _tell_news(self, controller: Controller) -> None:
         meta = controller.metadata

@@ -12,10 +12,11 @@ from penstock.operator.conditions import Cause, Condition
 from penstock.operator.context import Context, Outcome
 from penstock.operator.host_keys import host_keys
 from penstock.operator.nodeset import finalizer, suspended
-from penstock.operator.nodeset.act import Acting
+from penstock.operator.nodeset.act import act
 from penstock.operator.nodeset.adoption import adopted
 from penstock.operator.nodeset.bounded import terms
 from penstock.operator.nodeset.course import Course, course
+from penstock.operator.nodeset.errand import Errand
 from penstock.operator.nodeset.expected import FORGOTTEN_AFTER, Expected
 from penstock.operator.nodeset.history import History
 from penstock.operator.nodeset.jobs import carry_out
@@ -36,7 +37,6 @@ from penstock.operator.resources import Custom
 from penstock.operator.slurm_links import slurm_key
 from penstock.render import sshd, workers
 from penstock.render.inventory import Cluster
-from penstock.slurm.rest.errors import SlurmError
 
 _TAKES_EFFECT = 0.05
 """Seconds until Slurm has carried out an order."""
@@ -53,12 +53,13 @@ Troubles = Sequence[Cause | None]
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What came of acting."""
+    """What came of errand."""
 
     troubles: Troubles = ()
     refused: ClusterError | None = None
     """What the cluster did not take, if anything."""
     unfinished: bool = False
+    more: bool = False
 
 
 class NodeSets:
@@ -105,7 +106,7 @@ class NodeSets:
             await self._keep_sshd(context, item, cluster, followed.node_set)
         for body in workers.manifests(cluster):
             await context.owned.keep(body)
-        now = await self._with_suspended(context, cluster, now, _planned(now, followed))
+        now = await suspended.counted(context, cluster.controller, now, _planned(now, followed))
         decided = _planned(now, followed)
         done = await self._act(context, item, cluster, now, decided)
         await self._history.trim(node_set, {pod.metadata.labels.get(HASH, "") for pod in now.pods})
@@ -152,31 +153,21 @@ class NodeSets:
         pods = context.caches.pods.by("owners", node_set.metadata.uid)
         return course(node_set, self._history.of(node_set), pods)
 
-    async def _with_suspended(self, context: Context, cluster: Cluster, now: Snapshot, decided: Plan) -> Snapshot:
-        """The same, with what only jobs tell: who of those that would go is not idle at all."""
-        try:
-            if nodes := suspended.seemingly_idle(now, decided):
-                held = await suspended.with_jobs(await context.slurm.client(cluster.controller), nodes)
-                return replace(now, suspended=frozenset(held)) if held else now
-        except SlurmError:
-            pass  # it is asked once more before anybody goes, and told then
-        return now
-
     async def _act(self, context: Context, item: Custom, cluster: Cluster, now: Snapshot, decided: Plan) -> _Done:
         """Do what was decided; what Slurm did not take, or the cluster refused."""
-        acting = Acting(
+        errand = Errand(
             context=context, item=item, cluster=cluster, now=now, expected=self._observer.expected,
             refused=self._refused,
         )  # fmt: skip
-        await acting.act(decided)
+        await act(errand, decided)
         carried = await carry_out(context, item, cluster.controller, terms(now), decided.jobs)
-        unheard = [*acting.troubles, *(Cause("SlurmUnknown", words) for words in carried.troubles)]
+        unheard = [*errand.troubles, *(Cause("SlurmUnknown", words) for words in carried.troubles)]
         refused = [Cause("SlurmRefuses", words) for words in carried.refusals]
         waits = suspended.trouble(sorted(now.suspended))
-        error = next(iter(acting.refusals), None)
+        error = next(iter(errand.refusals), None)
         of_cluster = Cause(type(error).__name__, str(error)) if error else None
         troubles = [of_cluster, *unheard, *refused, waits, self._ungrown(decided)]
-        return _Done(troubles, error, acting.unfinished)
+        return _Done(troubles, error, errand.unfinished, errand.more)
 
     async def _tell(
         self, context: Context, item: Custom, cluster: Cluster, now: Snapshot, decided: Plan, done: _Done
@@ -195,7 +186,7 @@ class NodeSets:
         # An order that Slurm did not take changes nothing there, nor does a job that stays: nobody would look again.
         unheard = recorded.trouble or (trouble is not None and trouble.reason in {"SlurmUnknown", "JobsSuspended"})
         unheard = unheard or done.unfinished
-        due = [0.0] if recorded.more else [_ORDER_AGAIN] if unheard else []
+        due = [0.0] if recorded.more or done.more else [_ORDER_AGAIN] if unheard else []
         again = _soonest(*due, kept.again, decided.again)
         told = _told(item, now, decided, degraded=trouble, again=again, window=kept.condition)
         return replace(told, refused=done.refused)

@@ -7,20 +7,31 @@ themselves tell. They are asked for by node, all nodes in one question, and only
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from penstock.api.controller import Controller
 from penstock.operator.conditions import Cause
+from penstock.operator.context import Context
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Plan
 from penstock.slurm import hostlist
 from penstock.slurm.rest.client import SlurmRest
+from penstock.slurm.rest.errors import SlurmError
 
 _WORDS = "jobs are suspended there; resume them (scontrol resume) or cancel them (scancel)"
 
 
-def seemingly_idle(now: Snapshot, decided: Plan) -> list[str]:
-    """The Slurm nodes that a plan removes workers from because they are idle."""
+async def counted(context: Context, controller: Controller, now: Snapshot, decided: Plan) -> Snapshot:
+    """The same, with what only jobs tell: who of those that a plan removes because they are idle is not idle at all."""
     reports = (now.report(one.pod) for one in decided.remove if one.drained)
-    return [report.name for report in reports if report is not None]
+    nodes = [report.name for report in reports if report is not None]
+    if not nodes:
+        return now
+    try:
+        held = await with_jobs(await context.slurm.client(controller), nodes)
+    except SlurmError:
+        return now  # it is asked once more before anybody goes, and told then
+    return replace(now, suspended=frozenset(held)) if held else now
 
 
 async def with_jobs(client: SlurmRest, nodes: Sequence[str]) -> list[str]:
