@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -134,8 +135,8 @@ class Books:
         """Those that are gone."""
         self.departed: dict[str, Departure] = {}
         """By the worker's uid."""
-        self.told: dict[str, float] = {}
-        """When Slurm last told its nodes, by the operator that asked."""
+        self._told_at: dict[str, list[float]] = {}
+        """When Slurm told its nodes, by the operator that asked."""
         self.on_told: Callable[[], None] = lambda: None
         """What happens right after that."""
         here.store.witness(CUSTOMS["NodeSet"].name, self._node_set)
@@ -167,8 +168,13 @@ class Books:
     def _told(self) -> None:
         asking = self.here.slurmrestd.asking
         assert asking is not None
-        self.told[asking.who] = now()
+        self._told_at.setdefault(asking.who, []).append(now())
         self.on_told()
+
+    def told(self, who: str, at: float) -> float:
+        """When Slurm had last told an operator its nodes at a time: what leaves then cannot know what is told later."""
+        moments = self._told_at.get(who, [])
+        return moments[index - 1] if (index := bisect_right(moments, at)) else 0.0
 
     def _node_set(self, change: Change) -> None:
         uid, book, after = change.uid, self.sets.get(change.uid), change.after

@@ -55,7 +55,7 @@ class Drains:
         since, asking = self.people.get(node.name), self._books.here.slurmrestd.asking
         if since is None or asking is None:
             return
-        asked = self._books.told.get(asking.who, 0.0)
+        asked = self._books.told(asking.who, asking.at)
         if since >= asked and asking.at - asked <= LATELY:
             self._books.counted["races that nobody can win"] += 1
             del self.people[node.name]

@@ -47,7 +47,7 @@ class Jobs:
         """Whether the node was given back after the operator asked, and it asked right before it acted."""
         call = departure.call
         assert call is not None
-        asked = self._books.told.get(call.who, 0.0)
+        asked = self._books.told(call.who, call.at)
         late = self._given_back.get(node.name, -1.0) >= asked and call.at - asked <= LATELY
         self._books.counted["races that nobody can win"] += late
         return late
