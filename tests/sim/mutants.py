@@ -156,8 +156,7 @@ class _Deaf:
 
     async def nodes_now(self) -> Any:
         """What Slurm said to somebody some time ago."""
-        known = self.context.slurm.nodes(self.cluster.controller)
-        return known.nodes if known else None
+        return self.context.slurm.nodes(self.cluster.controller)
 
 
 def _as_heard_before(sound: Any) -> Any:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
 
-from penstock.cluster.errors import ClusterError, Conflict, Overloaded, Refused, Unreachable
-from penstock.cluster.port import EVERYTHING, Cluster, Event, Selection, T
+from penstock.cluster.errors import ClusterError, Conflict, Forbidden, Overloaded, Refused, Unreachable
+from penstock.cluster.port import ALWAYS, EVERYTHING, Cluster, Event, Preconditions, Propagation, Selection, T
 from penstock.cluster.resources import Resource
 from penstock.cluster.wrapper import WRITES, Read, Wrapper, Write
 
@@ -96,6 +96,8 @@ class Port(Wrapper):
         """Told of each write when it is about to leave."""
         self.after_write: Callable[[str, str], None] = lambda _verb, _resource: None
         """Told of each write that has just taken effect."""
+        self.undeletable: frozenset[str] = frozenset()
+        """Names of objects that somebody does not let go."""
         self.cut_after: Callable[[], int] | None = None
         """After how many events each watch breaks."""
 
@@ -113,6 +115,23 @@ class Port(Wrapper):
         call = Call(verb, resource, now(), self.who)
         self.calls.append(call)
         return _Passage(self, call, fault)
+
+    async def delete(
+        self,
+        resource: Resource[T],
+        name: str,
+        *,
+        namespace: str = "",
+        only_if: Preconditions = ALWAYS,
+        grace_seconds: int | None = None,
+        propagation: Propagation = Propagation.BACKGROUND,
+    ) -> None:
+        """Delete one object, if it may go."""
+        if name in self.undeletable:
+            raise Forbidden("simulated: somebody does not let it go")
+        await super().delete(
+            resource, name, namespace=namespace, only_if=only_if, grace_seconds=grace_seconds, propagation=propagation
+        )
 
     async def travel(self) -> None:
         """What a request, an answer or an event goes through."""

@@ -85,7 +85,7 @@ class Slurm:
     def ready(self, pod: Whole) -> None:
         """A worker's slurmd answers."""
         if _is_worker(pod):
-            asyncio.get_running_loop().call_later(_REGISTRATION, self._register, pod)
+            asyncio.get_running_loop().call_later(_REGISTRATION, self.register, pod)
 
     def leaving(self, pod: Whole) -> None:
         """A worker is told to end: its last words take the node down, and whatever ran there. A drain keeps its own."""
@@ -204,8 +204,8 @@ class Slurm:
             self.touch()
             self._schedule()
 
-    def _register(self, pod: Whole) -> None:
-        """ReturnToService=2: a node that was down works again; a drain stays."""
+    def register(self, pod: Whole) -> None:
+        """A worker's slurmd says that it is there. ReturnToService=2: a node that was down works; a drain stays."""
         name, uid = node_name(pod), pod.metadata.uid
         node = self.nodes.setdefault(name, Node(name, uid))
         node.pod, node.down, node.feature = uid, False, _feature(pod)

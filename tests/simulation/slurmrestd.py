@@ -44,6 +44,8 @@ class SlurmRestd:
     """Whether the daemons run at all."""
     away: bool = False
     slow: float = 0.0
+    transfer: float = 0.0
+    """Seconds that an answer about all nodes is on its way, after Slurm has given it."""
     deaf: bool = False
     """Orders come to nothing, while questions are answered."""
     lost_replies: int = 0
@@ -80,7 +82,7 @@ class SlurmRestd:
         if reply is not None and method != "GET" and self.lost_replies:
             self.lost_replies, reply = self.lost_replies - 1, None
         self.requests.append(replace(asking, status=reply.status if reply else 0))
-        await asyncio.sleep(0)
+        await asyncio.sleep(self.transfer if method == "GET" and "/nodes/" in path else 0)
         if reply is None:
             raise SlurmUnreachable("slurmrestd: simulated: no answer")
         return reply
@@ -120,7 +122,9 @@ class SlurmRestd:
         asked = questions.get((method, address.path))
         kind, _, name = address.path.removeprefix(prefix).partition("/")
         if asked is None and (method, kind) == ("GET", "node"):
-            return _reply({"nodes": [self.slurm.nodes[name].report()] if name in self.slurm.nodes else []})
+            told = _reply({"nodes": [self.slurm.nodes[name].report()] if name in self.slurm.nodes else []})
+            self.after()
+            return told
         if asked is None and kind == "job":
             return self._job(method, int(name), body)
         if kind == "reservation":

@@ -48,7 +48,10 @@ class Story:
     async def carry_out(self, decided: Bound | None = None) -> Carried:
         """Do it, or what was decided before."""
         orders = (decided or self.decided()).orders
-        return await carry_out(self.desk.context, self.desk.item, self.desk.controller, Terms(self.policy), orders)
+        desk, errand = self.desk, await self.desk.errand()
+        return await carry_out(
+            desk.context, desk.item, desk.controller, Terms(self.policy), orders, still_wished=errand.is_still_wished
+        )
 
     async def to_the_end(self) -> None:
         """Warn in time, and wait until the time is over."""

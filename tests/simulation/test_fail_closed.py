@@ -72,7 +72,7 @@ async def test_no_worker_goes_on_a_word_of_slurms_that_is_older_than_a_second() 
         operator.port.latency = 0.9
         await here.scale(0)
         await here.until(lambda: not here.sight.workers(), within=120)
-        told = [one.at for one in here.slurmrestd.asked() if one.path.endswith("/nodes/")]
+        told = [one.at for one in here.slurmrestd.asked(method="GET") if "/node" in one.path]
         gone = [one.at for one in operator.port.writes() if (one.verb, one.resource) == ("delete", "pods")]
         assert len(gone) == 100
         assert all(min(at - heard for heard in told if heard <= at) <= 1.0 for at in gone)

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from penstock.api.objects import Json
+
 from .loop import simulated
 from .machines import Rack, per_machine
 from .manifests import NODE_SET
@@ -204,9 +206,7 @@ async def test_of_two_sets_that_want_a_machine_one_has_it_and_the_other_says_why
     async with world() as here:
         rack = Rack(here)
         await rack.comes("rack-0", "rack-1")
-        documents = per_machine()
-        first = next(one for one in documents if one["kind"] == "NodeSet")
-        await here.apply([*documents, {**first, "metadata": {**first["metadata"], "name": SECOND}}])
+        await here.apply([*per_machine(), _second()])
         here.start()
         await rack.holds("rack-0", "rack-1")
         await asyncio.sleep(60)
@@ -219,3 +219,27 @@ async def test_of_two_sets_that_want_a_machine_one_has_it_and_the_other_says_why
         await here.until(lambda: [pod.metadata.name.startswith(SECOND) for pod in here.sight.workers()] == [True])
         await here.ready()
         assert not rack.doubled
+
+
+@simulated
+async def test_a_set_that_is_deleted_makes_room_for_its_successor_machine_by_machine() -> None:
+    """It keeps the names that it has, and no others, however long its last job runs."""
+    async with racked("rack-0", "rack-1", "rack-2") as (here, _, _):
+        (job,) = here.slurm.submit(1, 7200)
+        await asyncio.sleep(2)
+        await here.apply([_second()])
+        await here.delete("NodeSet", NODE_SET)
+        await here.until(lambda: _workers_of(here, SECOND) == 2, within=120)
+        assert job.runs
+        here.slurm.cancel(job.number)
+        await here.until(lambda: _workers_of(here, SECOND) == 3, within=120)
+
+
+def _second() -> Json:
+    """Another NodeSet for the same machines."""
+    first = next(one for one in per_machine() if one["kind"] == "NodeSet")
+    return {**first, "metadata": {**first["metadata"], "name": SECOND}}
+
+
+def _workers_of(here: World, name: str) -> int:
+    return sum(pod.metadata.name.startswith(f"{name}-") for pod in here.sight.workers())

@@ -7,8 +7,10 @@ import random
 
 import pytest
 
-from .loop import simulate
-from .manifests import NODE_SET, sample
+from penstock.operator.resources import PODS
+
+from .loop import simulate, simulated
+from .manifests import NAMESPACE, NODE_SET, sample
 from .port import Port
 from .world import World, cluster, world
 
@@ -97,3 +99,38 @@ def test_on_knowledge_that_is_too_old_nobody_acts() -> None:
             assert running.operator.trouble == ""
 
     simulate(main())
+
+
+@simulated
+async def test_a_worker_that_came_and_went_unseen_is_made_again() -> None:
+    """The watch was silent meanwhile, and what it lists in the end is what it had shown before."""
+    async with cluster(replicas=1, history=40) as (here, operator):
+        port, name = operator.port, f"{NODE_SET}-1"
+
+        async def gone() -> None:
+            await here.store.delete(PODS, name, namespace=NAMESPACE, grace_seconds=0)
+            stranger = {"metadata": {"name": "x", "namespace": NAMESPACE}, "spec": {"containers": []}}
+            for _ in range(30):  # until the history does not reach back to it
+                await here.store.create(PODS, stranger, manager="kubectl")
+                await here.store.delete(PODS, "x", namespace=NAMESPACE, grace_seconds=0)
+            await asyncio.sleep(1)
+            port.down = True
+            port.hears.set()
+            await asyncio.sleep(0.3)
+            port.down = False
+
+        def made(verb: str, resource: str) -> None:
+            if (verb, resource) == ("create", "pods"):
+                port.after_write = lambda _verb, _resource: None
+                here.spawn(gone())
+
+        def before(verb: str, resource: str) -> None:
+            if (verb, resource) == ("create", "pods"):
+                port.hears.clear()
+
+        port.before_write = before
+        port.after_write = made
+        await here.scale(2)
+        await here.until(lambda: port.after_write is not made, within=30)
+        port.before_write = lambda _verb, _resource: None
+        await here.until(lambda: len(here.sight.workers()) == 2, within=120)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -75,6 +75,10 @@ class World:
         self.operators_ahead = timedelta()
         """How far the operators' clock is ahead of that of everybody else."""
         self._group = group
+
+    def spawn(self, deed: Coroutine[object, object, None]) -> None:
+        """Have something done meanwhile; the world does not end before it."""
+        self._group.create_task(deed)
 
     async def apply(self, documents: Iterable[Json], *, manager: str = "kubectl") -> None:
         """What `kubectl apply` does."""

@@ -141,7 +141,7 @@ class Doubts:
 
     async def _ask(self, controller: Controller, book: Book, due: Iterable[str]) -> None:
         """Have nodes asked, after one more look: somebody may have drained one a moment ago."""
-        nodes = await self._context.slurm.nodes_now(controller)
+        nodes = (await self._context.slurm.nodes_now(controller)).nodes
         names = [name for name in due if name in nodes and may_be_asked(nodes[name])]
         if names:
             await self._context.slurm.change(controller, names, state=["UNDRAIN"])

@@ -98,6 +98,7 @@ class PodSpec(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     node_name: str = ""
     hostname: str = ""
+    host_network: bool = False
 
 
 class PodStatus(msgspec.Struct, frozen=True, gc=False, rename="camel"):

@@ -78,6 +78,8 @@ class Slurm:
         self._tell = tell
         """Given: changes are only told."""
         self._known: dict[Key, Known] = {}
+        self._told: dict[Key, Mapping[str, NodeReport] | None] = {}
+        """Per Slurm: the nodes of which those were told who mind; None: that nothing is known."""
         self._troubles: dict[Key, str] = {}
         self._silent: dict[Key, float] = {}
         """Per Slurm: since when it has been asked in vain, by the loop's time."""
@@ -94,6 +96,7 @@ class Slurm:
     def begin_anew(self) -> None:
         """A term begins: what was heard in the last one may be hours old, and others have led since."""
         self._known.clear()
+        self._told.clear()
         self._silent.clear()
 
     def time(self, controller: Controller) -> int | None:
@@ -151,29 +154,28 @@ class Slurm:
 
     async def ask(self, controller: Controller) -> float:
         """Ask for all nodes, if they changed, and have those look who mind. Tells in how many seconds to ask again."""
-        key, before = slurm_key(controller), self.nodes(controller)
+        key = slurm_key(controller)
         try:
-            await self._hear(controller, before)
+            await self._hear(controller, self.nodes(controller))
         except SlurmError as error:
             self._lost(key, str(error))
-            if before is not None:
-                self._tell_news(controller)
+            self._tell_news(controller)
             return AFTER_FAILURE if self._links.known(key) else AT_REST
+        self._tell_news(controller)
         return IN_A_HURRY if self._is_awaited(key) else AT_REST
 
-    async def _hear(self, controller: Controller, before: Known | None) -> None:
+    async def _hear(self, controller: Controller, before: Known | None) -> Known:
         """Ask what has changed since something was known, and note what Slurm says."""
         key, asked_at = slurm_key(controller), asyncio.get_running_loop().time()
         client = await self.client(controller)
         answer = await client.nodes(since=before.since(asked_at) if before else 0)
         self._troubles.pop(key, None)
         self._silent.pop(key, None)
-        # Others may have asked meanwhile: who asked last knows best, and news is what differs from what is known now.
+        # Others may have asked meanwhile: who asked last knows best.
         known = self._known.get(key)
         if known is None or known.at <= asked_at:
             self._known[key] = _heard(answer, known or before, asked_at)
-        if known is None or known.nodes != self._known[key].nodes:
-            self._tell_news(controller)
+        return _heard(answer, before, asked_at)
 
     def _is_awaited(self, key: Key) -> bool:
         """Whether somebody waits who is still there: who goes while it waits does not say so."""
@@ -191,17 +193,26 @@ class Slurm:
         if known is None or asyncio.get_running_loop().time() - known.at > IN_A_HURRY:
             await self.ask(controller)
 
-    async def nodes_now(self, controller: Controller) -> Mapping[str, NodeReport]:
-        """All nodes at this very moment, changed or not; `SlurmError` when Slurm does not say."""
-        await self._hear(controller, None)
-        return self._known[slurm_key(controller)].nodes
+    async def nodes_now(self, controller: Controller) -> Known:
+        """All nodes at this very moment, changed or not; `SlurmError` when Slurm does not say.
+
+        It is Slurm's own answer, whatever others were told meanwhile: one whose clock was set back says to those who
+        ask for changes that there are none. Nobody is told the news by it, for who asks so does it in a look.
+        """
+        return await self._hear(controller, None)
 
     def _tell_news(self, controller: Controller) -> None:
-        meta = controller.metadata
-        for key in [*self._caches.keys(meta.namespace)]:
-            decoded = self._caches.decoded(key)
+        """Have those look who mind, if what is known is not what they were last told."""
+        meta, key = controller.metadata, slurm_key(controller)
+        known = self._known.get(key)
+        news = known.nodes if known else None
+        if self._told.get(key) == news:
+            return
+        self._told[key] = news
+        for each in [*self._caches.keys(meta.namespace)]:
+            decoded = self._caches.decoded(each)
             if isinstance(decoded, NodeSet) and decoded.spec.controller_ref.name == meta.name:
-                self._look(key, 0)
+                self._look(each, 0)
 
     async def missing_partitions(
         self, controller: Controller, wanted: frozenset[str], *, of: str
@@ -225,7 +236,7 @@ class Slurm:
     async def forget(self, key: Key) -> None:
         """A Controller is gone."""
         await self._links.forget(key)
-        for shelf in (self._known, self._troubles, self._read_back, self._silent):
+        for shelf in (self._known, self._told, self._troubles, self._read_back, self._silent):
             shelf.pop(key, None)
         self._waiting.pop(key, None)
 

@@ -10,6 +10,7 @@ from tests.unit.rendering.builders import node_set
 from penstock.operator.nodeset import plan as planning
 from penstock.operator.nodeset.drains import MARK, SCALE_IN
 from penstock.operator.nodeset.plan import plan
+from penstock.operator.nodeset.revision import HASH
 from penstock.operator.nodeset.snapshot import HOSTNAME_OVERRIDE, Snapshot
 from penstock.render import labels
 
@@ -247,8 +248,50 @@ def test_a_machine_may_name_its_slurm_node() -> None:
 def test_on_the_machines_network_the_machine_names_the_slurm_node() -> None:
     """By its short name, as slurmd calls itself: a wrong name would make a busy worker look unknown to Slurm."""
     made = node_set("n", replicas=0, template={"spec": {"hostNetwork": True}})
-    working = Worker(pod("n-0", machine="rack1.example.com", ready=False), said("rack1", "ALLOCATED"))
+    there = pod("n-0", machine="rack1.example.com", host_network=True, ready=False)
+    working = Worker(there, said("rack1", "ALLOCATED"))
     assert told(plan(given(0, working, of=made))) == ["drain rack1"]
+
+
+@pytest.mark.parametrize("onto", [True, False])
+def test_workers_keep_their_slurm_nodes_when_the_template_moves_to_another_network(onto: bool) -> None:
+    """The pod tells, not the template: else they would wait for ever, or go by what Slurm says of somebody else."""
+    made = node_set("n", replicas=1, template={"spec": {"hostNetwork": onto}})
+    name = "n-0" if onto else "rack1"
+    node = "n-0" if onto else ""
+    old = pod("n-0", machine="rack1.example.com", node=node, host_network=not onto, labels={HASH: "old"})
+    other = said("rack1" if onto else "n-0", "IDLE", "DRAIN", reason="somebody else's")
+    now = given(1, Worker(old, said(name, "ALLOCATED")), of=made)
+    decided = plan(replace(now, slurm={**(now.slurm or {}), other.name: other}))
+    assert told(decided) == [f"drain {name}"]
+
+
+def test_machines_of_one_name_get_one_worker_of_a_set() -> None:
+    """Slurm would take the slurmd of one for the other's: the second machine waits, and the set says how to mend it."""
+    now = replace(spread(["rack1.a", "rack1.b"]), slurm={})
+    decided = plan(now)
+    assert [one.seat.machine for one in decided.create] == ["rack1.a"]
+    assert [(one.seat.machine, one.reason) for one in decided.blocked] == [("rack1.b", "NamesInTheWay")]
+    assert HOSTNAME_OVERRIDE in decided.blocked[0].why
+
+
+def test_a_machine_that_has_a_worker_keeps_its_name() -> None:
+    """Though another one of that name comes first in the alphabet."""
+    there = pod("n-x", machine="rack1.b", node="rack1", labels={labels.SCALING_MODE: "DaemonSet"})
+    now = replace(spread(["rack1.a", "rack1.b"]), pods=(there,), slurm={"rack1": said("rack1", "IDLE")})
+    assert [one.seat.machine for one in plan(now).blocked] == ["rack1.a"]
+
+
+@pytest.mark.parametrize(("left", "outcome"), [(12.0, ["wait for n-0"]), (None, ["remove n-0 if drained"])])
+def test_a_worker_that_has_just_begun_is_waited_for_until_it_can_be_drained(
+    left: float | None, outcome: list[str]
+) -> None:
+    """It registers at any moment, and may get a job in the very moment in which it would be deleted (NS-3)."""
+    young = Worker(pod("n-0", ready=False), None)
+    now = given(0, young)
+    decided = plan(replace(now, beginning={} if left is None else {"uid-n-0": left}))
+    assert told(decided) == outcome
+    assert decided.again == left
 
 
 def test_a_node_is_drained_by_the_name_that_slurm_has_for_it() -> None:

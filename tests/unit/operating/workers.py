@@ -38,6 +38,7 @@ def pod(
     phase: str = "Running",
     going: bool = False,
     node: str = "",
+    host_network: bool = False,
     conditions: tuple[PodCondition, ...] = (),
     **metadata: Any,
 ) -> Pod:
@@ -54,7 +55,7 @@ def pod(
             deletion_timestamp=SINCE if going else None,
             **metadata,
         ),
-        spec=PodSpec(node_name=machine),
+        spec=PodSpec(node_name=machine, host_network=host_network),
         status=PodStatus(phase=phase, conditions=is_ready + conditions),
     )
 

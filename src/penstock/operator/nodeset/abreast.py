@@ -9,7 +9,7 @@ from penstock.cluster.groups import TaskGroup
 
 T = TypeVar("T")
 
-_AT_ONCE = 32
+AT_ONCE = 32
 """Requests under way at a time."""
 
 
@@ -23,7 +23,7 @@ async def abreast(items: Collection[T], work: Callable[[T], Awaitable[None]]) ->
     waiting = iter(items)
     try:
         async with TaskGroup() as group:
-            for _ in range(min(_AT_ONCE, len(items))):
+            for _ in range(min(AT_ONCE, len(items))):
                 group.create_task(some())
     except ExceptionGroup as errors:
         # Many requests fail for one reason: the first error tells it.

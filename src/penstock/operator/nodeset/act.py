@@ -27,7 +27,7 @@ async def _give_back(errand: Errand, nodes: Collection[str]) -> None:
     """Undrain, after one more look: somebody may have made the drain their own a moment ago."""
     if not nodes or (known := await errand.nodes_now()) is None:
         return
-    still_ours = [name for name in nodes if name in known and is_our_drain(known[name])]
+    still_ours = [name for name in nodes if (node := known.nodes.get(name)) is not None and is_our_drain(node)]
     await _tell_slurm(errand, still_ours, state=["UNDRAIN"], extra="")
 
 
@@ -37,7 +37,7 @@ async def _drain(errand: Errand, drains: Collection[Drain]) -> None:
         return
     by_reason: dict[str, list[str]] = {}
     for one in drains:
-        node = known.get(one.node)
+        node = known.nodes.get(one.node)
         if node is not None and (is_our_drain(node) or not node.condition.drain):
             by_reason.setdefault(one.why, []).append(one.node)
     for reason, nodes in by_reason.items():

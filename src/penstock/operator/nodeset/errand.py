@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 
 from penstock.api.nodeset import NodeSet
-from penstock.cluster.errors import ClusterError
+from penstock.cluster.errors import ClusterError, NotFound
 from penstock.operator.conditions import Cause
 from penstock.operator.context import MENDABLE, Context
 from penstock.operator.nodeset.expected import Expected
 from penstock.operator.nodeset.refusals import Refusals
 from penstock.operator.nodeset.snapshot import Snapshot
-from penstock.operator.resources import Custom
+from penstock.operator.resources import CUSTOMS, Custom
+from penstock.operator.slurm import Known
 from penstock.render.inventory import Cluster
 from penstock.slurm.rest.errors import SlurmError
-from penstock.slurm.rest.messages import NodeReport
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,10 +53,22 @@ class Errand:
         """Note what Slurm did not answer. Nothing is lost: the next look finds its nodes as they are and asks again."""
         self.troubles.append(Cause("SlurmUnknown", str(error)))
 
-    async def nodes_now(self) -> Mapping[str, NodeReport] | None:
+    async def nodes_now(self) -> Known | None:
         """Slurm's nodes at this moment; None when it does not say."""
         try:
             return await self.context.slurm.nodes_now(self.cluster.controller)
         except SlurmError as error:
             self.unanswered(error)
             return None
+
+    async def is_still_wished(self) -> bool:
+        """Whether the NodeSet says what it said when we looked: much can be taken back while Slurm is asked."""
+        seen = self.item.metadata
+        try:
+            there = (await self.context.cluster.get(CUSTOMS["NodeSet"], seen.name, seen.namespace)).metadata
+        except NotFound:
+            return False
+        # How a NodeSet is deleted, and which revision its workers have, are annotations.
+        same = (there.uid, there.generation, there.annotations) == (seen.uid, seen.generation, seen.annotations)
+        self.unfinished |= not same
+        return same

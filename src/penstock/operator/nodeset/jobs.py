@@ -10,7 +10,7 @@ SIGCONT and SIGTERM, as Slurm itself does it at the beginning of a GraceTime.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -37,6 +37,8 @@ _CANNOT = (
     "jobs that outlast drain.timeout are waited for: slurmrestd {version} has no way to requeue them, Slurm 26.05 has;"
     " or say drain.onTimeout: Cancel"
 )
+StillWished = Callable[[], Awaitable[bool]]
+"""Whether people wish what they wished when it was decided."""
 _REASONS = {Act.WARN: "JobsWarned", Act.REQUEUE: "JobsRequeued", Act.CANCEL: "JobsCancelled"}
 
 
@@ -58,6 +60,7 @@ class _Errand:
     item: Custom
     controller: Controller
     terms: Terms
+    still_wished: StillWished
 
     @property
     def policy(self) -> Drain:
@@ -66,13 +69,19 @@ class _Errand:
 
 
 async def carry_out(
-    context: Context, item: Custom, controller: Controller, terms: Terms, orders: Sequence[Order]
+    context: Context,
+    item: Custom,
+    controller: Controller,
+    terms: Terms,
+    orders: Sequence[Order],
+    *,
+    still_wished: StillWished,
 ) -> Carried:
     """Do to the jobs of leaving workers what these orders say, as far as it still holds; one failure ends no other."""
     carried = Carried()
     if not orders:
         return carried
-    errand = _Errand(context, item, controller, terms)
+    errand = _Errand(context, item, controller, terms, still_wished)
     try:
         confirmed = await _confirmed(errand, {name for order in orders for name in order.nodes})
     except SlurmRefused as error:
@@ -80,6 +89,8 @@ async def carry_out(
     except SlurmError as error:
         return Carried(troubles=[str(error)])
     for order in confirmed:
+        if not await still_wished():
+            break  # whoever leaves may stay after all: decide anew
         try:
             carried.refusals += await _do(errand, order)
         except SlurmRefused as error:

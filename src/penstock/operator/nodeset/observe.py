@@ -15,10 +15,10 @@ from penstock.operator.context import Context
 from penstock.operator.nodeset import machines
 from penstock.operator.nodeset.course import Course
 from penstock.operator.nodeset.expected import Expected
-from penstock.operator.nodeset.plan import SHORT_LIFE
+from penstock.operator.nodeset.plan import REGISTERS_IN, SHORT_LIFE
 from penstock.operator.nodeset.rivals import Rival, names_of
 from penstock.operator.nodeset.sightings import Sightings
-from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.nodeset.snapshot import REGISTERED, Snapshot
 from penstock.operator.resources import Custom, Machine, Pod
 from penstock.operator.status import stamp
 from penstock.render import labels, worker
@@ -55,6 +55,7 @@ class Observer:
             node_set=node_set,
             pods=pods,
             served=self.sightings.ready(pod.metadata.uid for pod in pods if pod.ready_since is None),
+            beginning=self.sightings.beginning(REGISTERS_IN, (pod.metadata.uid for pod in pods if not _known(pod))),
             young=self.sightings.within(SHORT_LIFE, (pod.metadata.uid for pod in pods if pod.ended)),
             expected=self.expected.among(meta.namespace, f"{meta.name}-"),
             rivals=_rivals(context, node_set, cluster, takers),
@@ -74,6 +75,11 @@ class Observer:
             rolls=course.rolls,
             makes=course.makes,
         )
+
+
+def _known(pod: Pod) -> bool:
+    """Whether a worker was ready when we last looked, or Slurm has known it: it does not begin any more."""
+    return pod.ready_since is not None or any(one.type == REGISTERED for one in pod.status.conditions)
 
 
 def _with_departures(pods: Iterable[Pod], gone: AbstractSet[str], now: datetime) -> tuple[Pod, ...]:
@@ -99,9 +105,16 @@ def _rivals(
 
 def _rival(context: Context, cluster: Cluster, other: NodeSet, node_set: NodeSet) -> Rival:
     spec = worker.pod(cluster, other, machine_seat(None))["spec"]
-    elder = _age(context, other) < _age(context, node_set)
+    elder = _age(context, other) < _age(context, node_set) and not _goes(context, other)
     pods = context.caches.pods_of("slurmd", other)
     return Rival(other, pods, elder, lambda machine: machines.takes(machine, spec))
+
+
+def _goes(context: Context, node_set: NodeSet) -> bool:
+    """Whether a NodeSet is deleted: it has what it has, and makes nothing any more."""
+    meta = node_set.metadata
+    item = context.caches.find(("NodeSet", meta.namespace, meta.name))
+    return item is None or item.metadata.deletion_timestamp is not None
 
 
 def _age(context: Context, node_set: NodeSet) -> tuple[str, str]:

@@ -7,7 +7,7 @@ that stays after all is given back to Slurm, but only if the drain was ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count, islice
@@ -17,7 +17,7 @@ from penstock.operator.nodeset.claims import Claims
 from penstock.operator.nodeset.drains import cordon_orders, is_our_drain, reason_for
 from penstock.operator.nodeset.leaving import leaving
 from penstock.operator.nodeset.pins import pinned_machine, pins
-from penstock.operator.nodeset.snapshot import Snapshot, ordinal, seat_at
+from penstock.operator.nodeset.snapshot import HOSTNAME_OVERRIDE, Snapshot, ordinal, seat_at, slurm_node
 from penstock.operator.nodeset.steps import Blocked, Create, Drain, Leaving, Plan, Remove, Wait
 from penstock.operator.resources import Pod
 from penstock.operator.status import stamp
@@ -25,7 +25,7 @@ from penstock.render import labels, names
 from penstock.render.seat import Seat, seat
 from penstock.slurm.rest.messages import NodeReport
 
-_REGISTERS_IN = 30
+REGISTERS_IN = 30.0
 """Seconds in which slurmd tells slurmctld that it is there."""
 SHORT_LIFE = 10.0
 """Seconds from the first sight of a worker before another may take its place."""
@@ -64,7 +64,7 @@ def plan(now: Snapshot) -> Plan:
         relabel=_relabelled(now, staying),
         leaving=going,
         jobs=bound.orders,
-        again=bound.again if bound.again is not None else _given_up_in(now),
+        again=soonest(bound.again, _given_up_in(now), _begun_in(now, going)),
     )
 
 
@@ -92,6 +92,9 @@ def _unanswered(now: Snapshot, one: Leaving) -> Remove | Wait:
 
 def _unregistered(now: Snapshot, one: Leaving) -> Remove | Wait:
     """Slurm answers, and knows no such node. That says little of one that was ready before: it may be a slip."""
+    if one.pod.metadata.uid in now.beginning:
+        # Once it registers it can be drained; before, a job may be given to it in the very moment in which it goes.
+        return Wait(one.pod, "it began a moment ago, and registers with Slurm before it can be drained")
     if not now.has_served(one.pod):
         return Remove(one.pod, f"{one.why}; Slurm does not know it", drained=True)
     ready = "is" if one.pod.ready_since else "was"
@@ -125,29 +128,60 @@ def _given_up_in(now: Snapshot) -> float | None:
     return GIVEN_UP_AFTER - now.slurm_silence
 
 
+def _begun_in(now: Snapshot, going: Iterable[Leaving]) -> float | None:
+    """Seconds until a worker that shall go, and that Slurm does not know, is not waited for any more."""
+    waited_for = (now.beginning.get(one.pod.metadata.uid) for one in going if now.report(one.pod) is None)
+    return soonest(*waited_for) if now.beginning else None
+
+
+def soonest(*seconds: float | None) -> float | None:
+    """The first of some moments; None: none of them ever comes."""
+    return min((one for one in seconds if one is not None), default=None)
+
+
 def registering(now: Snapshot) -> bool:
     """Whether a worker got ready a moment ago and Slurm does not know it yet; it will in a moment."""
     if now.slurm is None or now.moment is None:
         return False
     unknown = [pod.ready_since or "" for pod in now.ready if now.report(pod) is None]
-    return bool(unknown) and max(unknown) > stamp(now.moment - timedelta(seconds=_REGISTERS_IN))
+    return bool(unknown) and max(unknown) > stamp(now.moment - timedelta(seconds=REGISTERS_IN))
 
 
 def _made(now: Snapshot, claims: Claims) -> tuple[list[Create], list[Blocked], bool]:
     """Workers to make, seats that have to wait, and whether there are more of them."""
     missing = _missing(now)
     seats = [*islice(missing, BATCH)]
-    if not now.claims and not now.rivals:
+    if not now.claims and not now.per_machine:
         return [Create(one) for one in seats], [], next(missing, None) is not None
-    blocked = [one for one in (_blocked(now, claims, seat) for seat in seats) if one is not None]
+    taken = _names_taken(now)
+    blocked = [one for one in (_blocked(now, claims, seat, taken) for seat in seats) if one is not None]
     waiting = {one.seat for one in blocked}
     return [Create(one) for one in seats if one not in waiting], blocked, next(missing, None) is not None
 
 
-def _blocked(now: Snapshot, claims: Claims, one: Seat) -> Blocked | None:
-    if whose := now.rivals.get(one.slurm_node or ""):
-        words = f'"{one.slurm_node}" is a worker of NodeSet "{whose}", and Slurm has only one node of a name'
+def _names_taken(now: Snapshot) -> dict[str, str]:
+    """Slurm nodes that machines give names to, and the machine whose they are: the one that has a worker, or the first.
+
+    Machines may have one short name, or one annotation, and Slurm would take the slurmd of one for the other's.
+    """
+    if not now.per_machine:
+        return {}
+    workers = (pod for pod in now.pods if not pod.ended and pod.spec.node_name)
+    taken = {slurm_node(now.node_set, pod): pod.spec.node_name for pod in workers}
+    for machine in now.takers:
+        taken.setdefault(seat_at(now.node_set, machine).slurm_node or "", machine.metadata.name)
+    return taken
+
+
+def _blocked(now: Snapshot, claims: Claims, one: Seat, taken: Mapping[str, str]) -> Blocked | None:
+    node = one.slurm_node or ""
+    if whose := now.rivals.get(node):
+        words = f'"{node}" is a worker of NodeSet "{whose}", and Slurm has only one node of a name'
         return Blocked(one, f"{words}: keep one of the two from that machine, by a nodeSelector", "NamesInTheWay")
+    if (other := taken.get(node, one.machine)) != one.machine:
+        words = f'machines "{other}" and "{one.machine}" are both "{node}", and Slurm has only one node of a name'
+        cure = f"give one of them another by the annotation {HOSTNAME_OVERRIDE}, or keep it out by a nodeSelector"
+        return Blocked(one, f"{words}: {cure}", "NamesInTheWay")
     words = claims.in_the_way(one) if now.claims else ""
     return Blocked(one, words) if words else None
 

@@ -22,7 +22,7 @@ from penstock.operator.nodeset.history import History
 from penstock.operator.nodeset.jobs import carry_out
 from penstock.operator.nodeset.marking import Marking
 from penstock.operator.nodeset.observe import Observer
-from penstock.operator.nodeset.plan import SHORT_LIFE, plan, registering
+from penstock.operator.nodeset.plan import SHORT_LIFE, plan, registering, soonest
 from penstock.operator.nodeset.preview import Preview
 from penstock.operator.nodeset.recording import Recorded, Recording
 from penstock.operator.nodeset.refusals import Refusals
@@ -160,7 +160,9 @@ class NodeSets:
             refused=self._refused,
         )  # fmt: skip
         await act(errand, decided)
-        carried = await carry_out(context, item, cluster.controller, terms(now), decided.jobs)
+        carried = await carry_out(
+            context, item, cluster.controller, terms(now), decided.jobs, still_wished=errand.is_still_wished
+        )
         unheard = [*errand.troubles, *(Cause("SlurmUnknown", words) for words in carried.troubles)]
         refused = [Cause("SlurmRefuses", words) for words in carried.refusals]
         waits = suspended.trouble(sorted(now.suspended))
@@ -187,7 +189,7 @@ class NodeSets:
         unheard = recorded.trouble or (trouble is not None and trouble.reason in {"SlurmUnknown", "JobsSuspended"})
         unheard = unheard or done.unfinished
         due = [0.0] if recorded.more or done.more else [_ORDER_AGAIN] if unheard else []
-        again = _soonest(*due, kept.again, decided.again)
+        again = soonest(*due, kept.again, decided.again)
         told = _told(item, now, decided, degraded=trouble, again=again, window=kept.condition)
         return replace(told, refused=done.refused)
 
@@ -220,10 +222,6 @@ def _without_removed(now: Snapshot, decided: Plan) -> Snapshot:
     return replace(now, pods=[pod for pod in now.pods if pod.metadata.uid not in gone]) if gone else now
 
 
-def _soonest(*seconds: float | None) -> float | None:
-    return min((one for one in seconds if one is not None), default=None)
-
-
 def _told(
     item: Custom,
     now: Snapshot,
@@ -235,7 +233,7 @@ def _told(
 ) -> Outcome:
     due = [
         0.0 if decided.more else None,
-        FORGOTTEN_AFTER if now.expected else None,
+        FORGOTTEN_AFTER if now.expected or decided.create else None,
         _RIVALS if any(one.seat.slurm_node in now.rivals for one in decided.blocked) else None,
         SHORT_LIFE if any(pod.ended for pod in now.there) else None,
         available_in(now),
@@ -243,5 +241,5 @@ def _told(
     return Outcome(
         conditions=[*conditions(now, decided, degraded=degraded), *([window] if window else [])],
         status=counts(now, item.status),
-        again=_soonest(*due, again),
+        again=soonest(*due, again),
     )

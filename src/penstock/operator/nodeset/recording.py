@@ -118,7 +118,7 @@ async def _prune(context: Context, item: Custom, cluster: Cluster, now: Snapshot
     """Have Slurm forget nodes, after one more look at all that could miss them; tells whether there are more."""
     if not defunct(now, Neighbours()):
         return False
-    known = await context.slurm.nodes_now(cluster.controller)
+    known = (await context.slurm.nodes_now(cluster.controller)).nodes
     machines = {machine.metadata.name: machine for machine in context.caches.machines.all()}
     fresh = replace(now, slurm=known, machines=machines)
     neighbours = _neighbours(context, cluster)

@@ -1,23 +1,25 @@
 """Deleting workers: what is asked right before one goes, of whom, and in which order.
 
 First the jobs of a node, then the node: one that is not drained any more may have got new jobs. Then what people wish,
-for much can be taken back while Slurm is asked. Slurm's word must be the last that can save a job, so it may be a
-second old and no more, and whatever anybody else has heard of Slurm in that second counts too. Of thousands that go,
-those whose turn has not come in that second are asked about once more, in the next look.
+for much can be taken back while Slurm is asked. Slurm's word must be the last that can save a job: it counts for a
+second from when it was asked for, and whatever anybody else has heard of Slurm in that second counts too.
 
-Claims are given away for nothing but a worker that goes, so all of that is asked before they are, and again after.
+Claims are given away for nothing but a worker that goes, so all of that is asked before they are, and again after. So
+that this does not take long, thousands of workers go by and by, some in each look.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from penstock.cluster.errors import Conflict, NotFound
 from penstock.cluster.port import Preconditions
 from penstock.operator import fresh
+from penstock.operator.conditions import Cause
 from penstock.operator.nodeset import suspended, tending
-from penstock.operator.nodeset.abreast import abreast
+from penstock.operator.nodeset.abreast import AT_ONCE, abreast
 from penstock.operator.nodeset.claims import Claims
 from penstock.operator.nodeset.errand import Errand
 from penstock.operator.nodeset.snapshot import slurm_node
@@ -25,25 +27,45 @@ from penstock.operator.nodeset.steps import Remove
 from penstock.operator.resources import CUSTOMS, PODS
 from penstock.render import labels
 from penstock.slurm import hostlist
-from penstock.slurm.rest.errors import SlurmError
+from penstock.slurm.rest.errors import SlurmError, SlurmNotFound
 from penstock.slurm.rest.messages import NodeReport
 
+AT_MOST = 200
+"""Workers that go in one look: about as many as an API server deletes in a second."""
+WITH_CLAIMS = AT_ONCE
+"""Those that take claims along: as many as are deleted at once, for a claim is to be given only to who goes now."""
 _BELIEVED = 1.0
-"""Seconds for which Slurm's last word holds: what takes longer than that is asked anew."""
+"""Seconds for which Slurm's word about all nodes holds, from when it was asked for."""
+_ALONE = 5.0
+"""Seconds for which its word about one node holds. A Slurm with very much to do takes some to answer anything."""
+_TOO_LATE = f"Slurm took more than {_ALONE:.0f} seconds to speak of one node: by then its word counts for nothing"
 
 
-async def remove(errand: Errand, removals: Collection[Remove]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """What Slurm said."""
+
+    idle: Sequence[Remove]
+    """Those that may go, by its word or without."""
+    asked_at: float
+    """When its nodes were asked for, by the loop's time."""
+
+
+async def remove(errand: Errand, removals: Sequence[Remove]) -> None:
     """Delete workers, those of them that may go at this moment."""
-    if any(one.claims for one in removals):
-        removals = await _with_claims(errand, await _idle(errand, removals))
-    allowed = await _idle(errand, removals)
-    heard_at = asyncio.get_running_loop().time()
-    if not allowed or not await _is_still_wished(errand):
+    some = [*removals[:AT_MOST]]
+    if any(one.claims for one in some):
+        some = some[:WITH_CLAIMS]
+        some = await _with_claims(errand, (await _asked(errand, some)).idle)
+    word = await _asked(errand, some)
+    if not word.idle or not await errand.is_still_wished():
         return
-    await _delete(errand, _uncontradicted(errand, allowed), until=heard_at + _BELIEVED)
+    gone = await _delete(errand, _uncontradicted(errand, word.idle), until=word.asked_at + _BELIEVED)
+    # Who could not go now is not asked about again at once: that would be for ever.
+    errand.more |= bool(gone) and len(gone) < len(removals)
 
 
-async def _idle(errand: Errand, removals: Collection[Remove]) -> list[Remove]:
+async def _asked(errand: Errand, removals: Sequence[Remove]) -> _Word:
     """Those of which Slurm says, at this moment, that nothing runs there; two questions for all of them.
 
     Who goes without its word goes.
@@ -53,8 +75,9 @@ async def _idle(errand: Errand, removals: Collection[Remove]) -> list[Remove]:
     held = await _suspended_on(errand, named)
     known = await errand.nodes_now() if named and held is not None else None
     if known is None or held is None:
-        return allowed
-    return [*allowed, *(one for node, one in named.items() if node not in held and _may_go(errand, one, known))]
+        return _Word(allowed, asyncio.get_running_loop().time())
+    idle = [one for node, one in named.items() if node not in held and _may_go(errand, one, known.nodes.get(node))]
+    return _Word([*allowed, *idle], known.at)
 
 
 async def _suspended_on(errand: Errand, nodes: Collection[str]) -> list[str] | None:
@@ -71,39 +94,36 @@ async def _suspended_on(errand: Errand, nodes: Collection[str]) -> list[str] | N
     return held
 
 
-def _may_go(errand: Errand, one: Remove, known: Mapping[str, NodeReport]) -> bool:
-    node = known.get(slurm_node(errand.node_set, one.pod))
+def _may_go(errand: Errand, one: Remove, node: NodeReport | None) -> bool:
     return not errand.now.has_served(one.pod) if node is None else node.condition.drained
 
 
 def _uncontradicted(errand: Errand, removals: Sequence[Remove]) -> list[Remove]:
     """Without those of whom somebody who asked Slurm after us has heard something else, or nothing at all."""
     known = errand.context.slurm.nodes(errand.cluster.controller)
-    nodes = known.nodes if known else None
-    sure = [one for one in removals if not one.drained or (nodes is not None and _may_go(errand, one, nodes))]
+
+    def is_sure(one: Remove) -> bool:
+        return known is not None and _may_go(errand, one, known.nodes.get(slurm_node(errand.node_set, one.pod)))
+
+    sure = [one for one in removals if not one.drained or is_sure(one)]
     errand.unfinished |= len(sure) < len(removals)
     return sure
-
-
-async def _is_still_wished(errand: Errand) -> bool:
-    """Whether the NodeSet says what it said when we looked."""
-    meta = errand.node_set.metadata
-    try:
-        there = await errand.context.cluster.get(CUSTOMS["NodeSet"], meta.name, meta.namespace)
-    except NotFound:
-        return False
-    same = (there.metadata.uid, there.metadata.generation) == (meta.uid, errand.item.metadata.generation)
-    errand.unfinished |= not same
-    return same
 
 
 async def _with_claims(errand: Errand, removals: Sequence[Remove]) -> list[Remove]:
     """The same, with what goes along given to whoever it goes with; without those whom it cannot be given to."""
     alone = [one for one in removals if not one.claims]
     along = [one for one in removals if one.claims]
-    if not along or not await _is_still_wished(errand):
+    if not along or not await errand.is_still_wished():
         return alone
-    return [*alone, *[one for one in await _surplus(errand, along) if await _give_claims(errand, one)]]
+    given = list[Remove]()
+
+    async def give(one: Remove) -> None:
+        if await _give_claims(errand, one):
+            given.append(one)
+
+    await abreast(await _surplus(errand, along), give)
+    return [*alone, *given]
 
 
 async def _surplus(errand: Errand, along: Sequence[Remove]) -> Sequence[Remove]:
@@ -133,22 +153,46 @@ async def _give_claims(errand: Errand, one: Remove) -> bool:
     return True
 
 
-async def _delete(errand: Errand, removals: Collection[Remove], *, until: float) -> None:
-    """Delete workers as long as what was heard of them holds."""
+async def _delete(errand: Errand, removals: Collection[Remove], *, until: float) -> list[str]:
+    """Delete workers as long as what was heard of them holds; tells who went.
+
+    Where Slurm took longer than that to speak of all nodes it is asked about each of them alone.
+    """
+    time = asyncio.get_running_loop().time
     gone: dict[str, list[str]] = {}
+    late = time() > until
 
     async def one_worker(one: Remove) -> None:
-        if asyncio.get_running_loop().time() > until:
-            errand.more = True
+        if one.drained and not (await _is_idle(errand, one) if late else time() <= until):
+            errand.unfinished = True
         elif await _went(errand, one):
             gone.setdefault(one.why, []).append(one.pod.metadata.name)
 
     try:
-        await abreast(removals, one_worker)
+        await abreast(removals, lambda one: errand.attempt(one_worker(one)))
     finally:
         for why, names in gone.items():
             note = f"{hostlist.compress(names)}: {why}"
             errand.context.events.normal(CUSTOMS["NodeSet"], errand.item, "WorkersRemoved", note)
+    return [name for names in gone.values() for name in names]
+
+
+async def _is_idle(errand: Errand, one: Remove) -> bool:
+    """Whether Slurm says, of this one node and soon enough, that nothing runs there."""
+    time = asyncio.get_running_loop().time
+    until = time() + _ALONE
+    try:
+        client = await errand.context.slurm.client(errand.cluster.controller)
+        node: NodeReport | None = await client.node(slurm_node(errand.node_set, one.pod))
+    except SlurmNotFound:
+        node = None
+    except SlurmError as error:
+        errand.unanswered(error)
+        return False
+    if time() > until:
+        errand.troubles.append(Cause("SlurmUnknown", _TOO_LATE))
+        return False
+    return _may_go(errand, one, node)
 
 
 async def _went(errand: Errand, one: Remove) -> bool:

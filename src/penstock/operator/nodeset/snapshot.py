@@ -12,7 +12,7 @@ from penstock.api.nodeset import NodeSet, ScalingMode
 from penstock.operator.nodeset.revision import HASH, revision
 from penstock.operator.resources import Claim, Machine, Pod
 from penstock.render import labels, names
-from penstock.render.seat import Seat, on_host_network, seat_on
+from penstock.render.seat import Seat, seat_on
 from penstock.slurm.rest.messages import NodeReport
 
 ON_DELETION = "nodeset.slinky.slurm.net/on-deletion"
@@ -70,6 +70,8 @@ class Snapshot:
     """When it was taken."""
     young: AbstractSet[str] = frozenset()
     """The uids of ended workers that were seen for the first time a moment ago."""
+    beginning: Mapping[str, float] = field(default_factory=dict)
+    """Seconds until workers that began a moment ago have registered with Slurm, if they ever do; by uid."""
 
     @cached_property
     def there(self) -> list[Pod]:
@@ -124,18 +126,18 @@ class Snapshot:
         """What Slurm says about a worker; None when it says nothing."""
         if self.slurm is None:
             return None
-        name = None if self._named_by_machines else pod.metadata.labels.get(labels.POD_HOSTNAME)
-        return self.slurm.get(name or slurm_node(self.node_set, pod))
-
-    @cached_property
-    def _named_by_machines(self) -> bool:
-        return not self.per_machine and on_host_network(self.node_set)
+        return self.slurm.get(slurm_node(self.node_set, pod))
 
 
 def slurm_node(node_set: NodeSet, pod: Pod) -> str:
-    """The Slurm node of a worker. On its machine's network slurmd has the machine's name, and only the short one."""
-    if node_set.spec.scaling_mode is ScalingMode.STATEFUL_SET and on_host_network(node_set):
-        return pod.spec.node_name.partition(".")[0]
+    """The Slurm node of a worker. On its machine's network slurmd has the machine's name, and only the short one.
+
+    Asked of the pod: the template may say something else by now.
+    """
+    if pod.spec.host_network:
+        mode = pod.metadata.labels.get(labels.SCALING_MODE, node_set.spec.scaling_mode.value)
+        if mode == ScalingMode.STATEFUL_SET.value:
+            return pod.spec.node_name.partition(".")[0]
     return pod.metadata.labels.get(labels.POD_HOSTNAME) or pod.spec.hostname or pod.metadata.name
 
 

@@ -40,7 +40,10 @@ class SlurmRest(Jobs, Reservations):
     async def nodes(self, *, since: int = 0) -> Nodes | None:
         """All nodes, or None when nothing has changed since the given time: `updated` of the answer before."""
         try:
-            answer = await self._get_if_changed(f"nodes/?update_time={since}" if since else "nodes/", NodesAnswer)
+            if since:
+                answer = await self._get_if_changed(f"nodes/?update_time={since}", NodesAnswer)
+            else:
+                answer = await self._get("nodes/", NodesAnswer)
         except SlurmError:
             if not since:
                 raise
