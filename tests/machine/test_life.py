@@ -109,7 +109,7 @@ def test_who_cordons_a_pod_drains_its_node(cluster: Site) -> None:
     """NS-4: and who uncordons it gives it back."""
     pod = f"{WORKERS}-1"
     cluster.says("annotate", f"pod/{pod}", f"{CORDON}=true")
-    eventually(lambda: reason(cluster, "compute-1"), lambda text: text == f"penstock: pod {pod} is cordoned")
+    eventually(lambda: reason(cluster, "compute-1"), lambda text: text == "penstock: its pod is cordoned")
     cluster.says("annotate", f"pod/{pod}", f"{CORDON}-")
     eventually(lambda: idle(cluster), lambda found: "compute-1" in found)
 

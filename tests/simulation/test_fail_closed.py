@@ -11,9 +11,9 @@ from penstock.operator.nodeset.snapshot import ON_DELETION, REGISTERED
 from penstock.operator.resources import PODS
 
 from .loop import simulated
-from .manifests import NAMESPACE, NODE_SET
+from .manifests import NAMESPACE, NODE_SET, sample
 from .test_life import annotate, owners, template, with_claims
-from .world import World, cluster
+from .world import World, cluster, world
 
 CANCEL = {"annotations": {ON_DELETION: "Cancel"}}
 
@@ -222,3 +222,93 @@ async def test_an_answer_that_comes_late_is_news_all_the_same() -> None:
         await here.until(lambda: here.slurm.nodes["compute-0"].report()["state"][0] == "IDLE", within=60)
         await asyncio.sleep(60)
         assert here.sight("NodeSet", NODE_SET).status["slurmIdle"] == 1
+
+
+@pytest.mark.parametrize(("before", "after"), [("v0.0.45", "v0.0.42"), ("v0.0.42", "v0.0.45")])
+@simulated
+async def test_another_slurmrestd_is_spoken_to_in_its_own_version(before: str, after: str) -> None:
+    """Its image may go back as well as on, while the operator runs."""
+    async with cluster(replicas=2) as (here, _):
+        here.slurmrestd.version = before
+        await asyncio.sleep(30)
+        here.slurmrestd.away = True
+        await asyncio.sleep(15)
+        here.slurmrestd.away, here.slurmrestd.version = False, after
+        await here.scale(1)
+        await here.until(lambda: len(here.sight.workers()) == 1, within=30)
+        assert f"/{after}/" in here.slurmrestd.requests[-1].path
+
+
+@simulated
+async def test_a_slurm_that_runs_elsewhere_outlives_its_controller_and_keeps_its_workers() -> None:
+    """Who deletes both at once still has the jobs waited for (NS-3)."""
+    documents = sample()
+    spec = next(one["spec"] for one in documents if one["kind"] == "Controller")
+    spec |= {"external": True, "externalConfig": {"host": "slurmctld.example.com", "port": 6817}}
+    async with world() as here:
+        here.slurmrestd.up = lambda: True
+        await here.apply(documents)
+        here.start()
+        await here.until(lambda: len(here.slurm.nodes) >= 2, within=60)
+        jobs = here.slurm.submit(1, 300)
+        await asyncio.sleep(2)
+        await here.delete("Controller", "slurm")
+        await here.delete("NodeSet", NODE_SET)
+        await asyncio.sleep(60)
+        assert len(here.sight.workers()) == 1
+        told = here.sight.condition("Controller", "slurm", "Progressing")
+        assert (told["reason"], NODE_SET in told["message"]) == ("NodeSetsLeft", True)
+        await here.until(lambda: here.sight.get("Controller", "slurm") is None, within=400)
+        assert [job.end for job in jobs] == ["COMPLETED"]
+        assert here.sight.get("NodeSet", NODE_SET) is None
+
+
+@simulated
+async def test_workers_that_lost_their_set_are_taken_over_as_they_run() -> None:
+    """`kubectl delete nodeset --cascade=orphan`, and made again: no job dies, and who is too many leaves drained."""
+    async with cluster(replicas=3) as (here, operator):
+        jobs = here.slurm.submit(3, 100)
+        await asyncio.sleep(2)
+        before = {pod.metadata.name: pod.metadata.uid for pod in here.sight.workers()}
+        await operator.stop()
+        await _orphaned(here)
+        await here.apply([one for one in sample() if one["kind"] == "NodeSet"])
+        await here.scale(2)
+        here.start()
+        await here.until(lambda: len(here.sight.workers()) == 2, within=200)
+        after = {pod.metadata.name: pod.metadata.uid for pod in here.sight.workers()}
+        assert after.items() <= before.items()
+        assert [job.end for job in jobs] == ["COMPLETED"] * 3
+
+
+async def _orphaned(here: World) -> None:
+    """What Kubernetes leaves of a NodeSet that is deleted without its workers."""
+    for pod in here.sight.workers():
+        await here.edit("Pod", pod.metadata.name, metadata={"ownerReferences": []})
+    await here.edit("NodeSet", NODE_SET, metadata={"finalizers": []})
+    await here.delete("NodeSet", NODE_SET)
+
+
+@simulated
+async def test_a_plan_that_people_ask_for_is_the_one_that_is_carried_out() -> None:
+    """With all that keeps the operator from it: a worker with a suspended job is not said to go (NS-3)."""
+    async with cluster(replicas=2) as (here, operator):
+        jobs = here.slurm.submit(2, 600)
+        await asyncio.sleep(2)
+        for job in jobs:
+            here.slurm.suspend(job)
+        await here.scale(1)
+        await asyncio.sleep(10)
+        found = await operator.operator.preview(("NodeSet", NAMESPACE, NODE_SET))
+        assert not found.plan.remove
+        assert found.trouble is not None
+        assert found.trouble.reason == "JobsSuspended"
+        for job in jobs:
+            here.slurm.cancel(job.number)
+        await here.edit("Controller", "slurm", spec={"extraConf": "Prolog=\x00bad"})
+        await here.scale(5)
+        await asyncio.sleep(5)
+        found = await operator.operator.preview(("NodeSet", NAMESPACE, NODE_SET))
+        assert not found.plan.create
+        assert found.trouble is not None
+        assert found.trouble.reason == "ControllerInvalid"

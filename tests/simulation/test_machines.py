@@ -72,7 +72,7 @@ async def test_a_cordoned_machine_keeps_its_worker_and_its_jobs_and_gets_no_new_
         await rack.cordon("rack-1")
         await asyncio.sleep(300)
         assert rack.workers() == before
-        assert here.slurm.nodes["rack-1"].reason == "penstock: machine rack-1 is cordoned"
+        assert here.slurm.nodes["rack-1"].reason == "penstock: its machine is cordoned"
         await here.ready()
         [pod] = [pod.metadata.name for pod in here.sight.workers() if pod.metadata.uid == before["rack-1"]]
         await here.delete("Pod", pod)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from penstock.api.controller import Controller
+from penstock.api.nodeset import NodeSet
 from penstock.operator import active, configuration, confinement, keyring, partitions, shared_root
 from penstock.operator.conditions import Cause, summary
 from penstock.operator.configuration import Findings
 from penstock.operator.context import Context, Outcome
 from penstock.operator.keyring import Rotation
+from penstock.operator.nodeset import finalizer
 from penstock.operator.partitions import Closing, Partitions
 from penstock.operator.references import missing
 from penstock.operator.resources import SERVICE_MONITORS, Custom, Pod
@@ -47,8 +49,9 @@ async def reconcile(context: Context, kept: Partitions, item: Custom, controller
         root = await shared_root.tend(context, item, cluster)
     # Somebody in a hurry may have asked already: that is no reason not to ask from now on.
     context.look(slurm_key(controller), 0 if context.slurm.nodes(controller) is None else AT_REST)
+    kept_by = await _stay(context, item, controller)
     if controller.spec.external:
-        elsewhere = summary(ready=None, degraded=waits, well="slurmctld runs elsewhere.")
+        elsewhere = summary(ready=None, progressing=kept_by, degraded=waits, well="slurmctld runs elsewhere.")
         return Outcome(conditions=[*elsewhere, *root.conditions], status=root.status, again=root.again)
     workload = context.caches.stateful_sets.get(names.controller(controller), meta.namespace)
     if controller.spec.replicas > 1:
@@ -67,6 +70,27 @@ async def reconcile(context: Context, kept: Partitions, item: Custom, controller
         status=root.status,
         again=_soonest(_look_again(cluster, found, rotation, closing), root.again),
     )
+
+
+async def _stay(context: Context, item: Custom, controller: Controller) -> Cause | None:
+    """Have the Controller of a Slurm that runs elsewhere stay while NodeSets refer to it; says who keeps it."""
+    if controller.spec.external and item.metadata.deletion_timestamp is None:
+        await finalizer.hold(context, item, finalizer.CONTROLLER, kind="Controller")
+        return None
+    if keepers := _node_sets(context, controller) if controller.spec.external else ():
+        return Cause("NodeSetsLeft", f"goes when NodeSets {', '.join(keepers)} are gone; delete them, too")
+    if not await finalizer.release(context, item, finalizer.CONTROLLER, kind="Controller"):
+        context.look((Controller.kind, controller.metadata.namespace, controller.metadata.name), _READ_BACK_AGAIN)
+    return None
+
+
+def _node_sets(context: Context, controller: Controller) -> list[str]:
+    """The names of NodeSets that refer to a Controller, or may: those that cannot be read."""
+    meta = controller.metadata
+    unread = (name for (kind, _, name), _ in context.caches.invalid(meta.namespace) if kind == "NodeSet")
+    all_kinds = context.caches.kinds(meta.namespace)
+    sets = [one for one in all_kinds if isinstance(one, NodeSet) and one.spec.controller_ref.name == meta.name]
+    return sorted([*(one.metadata.name for one in sets), *unread])
 
 
 def _look_again(cluster: Cluster, found: Findings, rotation: Rotation, closing: Closing | None) -> float | None:

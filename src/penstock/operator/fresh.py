@@ -1,10 +1,11 @@
-"""Pods as the cluster says at this moment, for what must not be decided by a watch that may be behind."""
+"""What the cluster says at this moment, for what must not be decided by a watch that may be behind."""
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
 
-from penstock.cluster.errors import NotFound
+from penstock.cluster.errors import NotFound, Refused
 from penstock.cluster.pages import pages
 from penstock.cluster.port import Cluster, Selection
 from penstock.operator.resources import PODS, Pod
@@ -26,3 +27,15 @@ async def has_left(cluster: Cluster, namespace: str, name: str, uid: str) -> boo
     except NotFound:
         return True
     return pod.leaving or pod.metadata.uid != uid
+
+
+@contextmanager
+def unless_gone() -> Iterator[None]:
+    """For patches that name a uid: who has it may go, and another one take its name, at any time."""
+    try:
+        yield
+    except NotFound:
+        pass
+    except Refused as error:
+        if "metadata.uid" not in str(error):
+            raise

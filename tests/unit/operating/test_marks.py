@@ -226,18 +226,18 @@ TOLD_MACHINE = {"cordoned": True, "annotations": {CORDON_REASON: "new disks"}}
         (by("ann", PERSON), CORDONED_POD, MACHINE, f"slurm: ann: {PERSON}"),
         (by("slurm", "Duplicate jobid"), {}, {}, "slurm: slurm: Duplicate jobid"),
         # A cordon by annotation, in either spelling.
-        (by("slurm", "penstock: pod n-0 is cordoned", MARK), CORDONED_POD, {}, "pod"),
-        (by("slurm", "penstock: pod n-0 is cordoned", MARK), {CORDONS[1]: "True"}, {}, "pod"),
+        (by("slurm", "penstock: its pod is cordoned", MARK), CORDONED_POD, {}, "pod"),
+        (by("slurm", "penstock: its pod is cordoned", MARK), {CORDONS[1]: "True"}, {}, "pod"),
         # A cordoned machine, whatever Slurm was told as the reason.
-        (by("slurm", "penstock: machine m is cordoned", MARK), {}, MACHINE, "machine m"),
-        (by("slurm", "penstock: machine m is cordoned", MARK), CORDONED_POD, MACHINE, "machine m"),
+        (by("slurm", "penstock: its machine is cordoned", MARK), {}, MACHINE, "machine m"),
+        (by("slurm", "penstock: its machine is cordoned", MARK), CORDONED_POD, MACHINE, "machine m"),
         (by("slurm", "penstock: new disks", MARK), {}, TOLD_MACHINE, "machine m"),
         # A drain of ours.
         (by("slurm", SCALE_IN, MARK), {}, {}, "penstock: scale-in"),
         (by("slurm", "penstock: update to abc", MARK), {}, {}, "penstock: update to abc"),
         (by("slurm", "penstock: its NodeSet is deleted", f"{MARK} 1"), {}, {}, "penstock: its NodeSet is deleted"),
         (by("slurm", SCALE_IN, MARK), CORDONED_POD, MACHINE, "penstock: scale-in"),
-        (by("slurm", "penstock: machine m is cordoned", MARK), {}, {}, "penstock: machine m is cordoned"),
+        (by("slurm", "penstock: its machine is cordoned", MARK), {}, {}, "penstock: its machine is cordoned"),
         # One that was here before us.
         (by("slurm", "slurm-operator: node pressure"), {}, {}, "slurm-operator: node pressure"),
     ],

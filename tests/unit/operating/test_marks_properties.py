@@ -23,7 +23,7 @@ POD_TEXTS = st.dictionaries(
 )
 STATES = st.lists(st.sampled_from([*Base, *Flag, "HIBERNATED"]), max_size=4).map(tuple)
 REASONS = st.sampled_from(
-    ["", PERSON, SCALE_IN, "penstock: pod n-0 is cordoned", "slurm-operator: x", "penstock-walls: x"]
+    ["", PERSON, SCALE_IN, "penstock: its pod is cordoned", "slurm-operator: x", "penstock-walls: x"]
 )
 OTHERS = (PodCondition("Ready", "True", last_transition_time=SINCE), PodCondition("SlurmReady", "True"))
 

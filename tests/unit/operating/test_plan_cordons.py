@@ -15,8 +15,8 @@ from penstock.operator.resources import MachineCondition, MachineStatus
 from .workers import PERSON, Worker, busy, drained, draining, given, idle, machine, puzzling, starting, told
 
 OLD, SHORT = CORDONS
-POD = "penstock: pod n-0 is cordoned"
-MACHINE = "penstock: machine m is cordoned"
+POD = "penstock: its pod is cordoned"
+MACHINE = "penstock: its machine is cordoned"
 
 
 def cordoned(worker: str = "true", name: str = OLD) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from penstock.operator.conditions import Cause
+from penstock.operator.conditions import Cause, Condition
 from penstock.operator.nodeset.plan import plan
 from penstock.operator.nodeset.report import available_in, conditions, counts
 from penstock.operator.nodeset.revision import HASH, revision
@@ -28,6 +28,7 @@ from .workers import (
     puzzling,
     spread,
     starting,
+    stranger,
     unplaced,
 )
 
@@ -173,3 +174,26 @@ def test_without_a_plan_the_number_alone_is_told() -> None:
     assert told(given(1, idle(0), idle(1)), Plan())["Progressing"] == (
         "ScalingIn", "2 workers are there, 1 are wanted.",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("seconds", "reason"), [(10, None), (31, "SlurmUnknown")])
+def test_a_worker_that_is_ready_and_unknown_to_slurm_is_told_of_though_nobody_leaves(
+    seconds: int, reason: str | None
+) -> None:
+    """It takes no jobs, and Kubernetes thinks all is well; a moment after it got ready that is as it should be."""
+    now = replace(given(2, idle(0), stranger(1)), moment=READY_AT + timedelta(seconds=seconds))
+    told = _degraded(now)
+    assert (told.status, told.reason if reason else None) == (reason is not None, reason)
+    assert ("n-1: ready, but Slurm does not know its node" in told.message) == (reason is not None)
+
+
+@pytest.mark.parametrize(("silence", "is_told"), [(None, False), (5.0, False), (60.0, True)])
+def test_a_slurm_that_has_been_silent_for_a_minute_is_told_of(silence: float | None, is_told: bool) -> None:
+    now = replace(given(1, idle(0)), slurm=None, slurm_silence=silence, slurm_trouble="no route")
+    told = _degraded(now)
+    assert told.status is is_told
+    assert ("Slurm does not answer: no route" in told.message) == is_told
+
+
+def _degraded(now: Snapshot) -> Condition:
+    return next(one for one in conditions(now, plan(now), degraded=None) if one.type == "Degraded")

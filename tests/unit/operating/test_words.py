@@ -15,7 +15,7 @@ from penstock.operator.nodeset.bounded import Act, Order
 from penstock.operator.nodeset.plan import plan
 from penstock.operator.nodeset.preview import Preview
 from penstock.operator.nodeset.revision import HASH, OURS
-from penstock.operator.nodeset.steps import Blocked, Create, Drain, Leaving, Plan, Remove, Tend, Wait
+from penstock.operator.nodeset.steps import Adopt, Blocked, Create, Drain, Leaving, Plan, Remove, Tend, Wait
 from penstock.operator.nodeset.words import Step, steps
 from penstock.operator.resources import Claim
 from penstock.render.seat import seat
@@ -31,6 +31,10 @@ CLAIM = Claim(metadata=pod("scratch-n-0").metadata)
     [
         (Plan(create=[Create(SEAT)]), "make worker n-7"),
         (Plan(blocked=[Blocked(SEAT, "its claim goes")]), "worker n-7 cannot be made yet: its claim goes"),
+        (
+            Plan(adopt=[Adopt(pod("n-1")), Adopt(pod("n-2"))]),
+            "take worker n-[1-2] over as it runs: it is a worker of this NodeSet by its labels, and nobody owns it",
+        ),
         (Plan(drain=[Drain(pod("n-1"), "gpu-1", "too many")]), "let no more jobs come to gpu-1: too many"),
         (Plan(undrain=["gpu-1", "gpu-2"]), "give gpu-[1-2] back to Slurm"),
         (Plan(remove=[Remove(pod("n-1"), "it has ended", drained=False)]), "delete worker n-1: it has ended"),
@@ -59,6 +63,7 @@ def test_every_step_there_is_stands_in_that_table() -> None:
     told = {
         "create",
         "blocked",
+        "adopt",
         "drain",
         "undrain",
         "remove",

@@ -7,9 +7,11 @@ plan         what to do, and why        steps       the words of a plan  words, 
   leaving    who shall go               order       who goes first       updates              who is of an old template
   drains     whose nodes take no jobs   bounded     for how long         claims               whose claims are whose
   machines   where a worker may run     pins        where it returns to  rivals               whose a node's name is
-act          doing it, each step checked once more; abreast: some at a time; refusals: not again at every look
+act          doing it, each step checked once more; errand: what those share who do; abreast: some at a time
+  making     workers that come          templates   pods in numbers      removing             workers that go
+  tending    claims                     refusals    not asked again at every look            suspended: jobs that hide
 jobs         warn, requeue, cancel      finalizer   a deleted set waits for its workers
-templates    worker pods in numbers     report      status and conditions
+report       status and conditions
 revision     which template a worker is of: revisions, history (kept), course (followed), adoption (Slinky's workers)
 reservation  maintenance windows: schedule (when), windows (kept in Slurm)
 marks        what pods tell of their nodes; marking writes it

@@ -18,8 +18,11 @@ async def act(errand: Errand, plan: Plan) -> None:
     await errand.attempt(tending.tend(errand, plan.tend))
     await errand.attempt(tending.restore(errand, plan.claims))
     await errand.attempt(making.make(errand, plan.create))
-    for name, wanted in plan.relabel.items():
-        await errand.attempt(making.relabel(errand, name, wanted))
+    for one in plan.adopt:
+        await errand.attempt(making.adopt(errand, one.pod.metadata))
+    for pod in errand.now.pods:
+        if wanted := plan.relabel.get(pod.metadata.name):
+            await errand.attempt(making.relabel(errand, pod.metadata, wanted))
     await errand.attempt(removing.remove(errand, plan.remove))
 
 

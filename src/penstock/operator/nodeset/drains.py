@@ -67,11 +67,12 @@ def cordon_reason(now: Snapshot, pod: Pod) -> str | None:
 
 
 def _pod_reason(pod: Pod) -> str | None:
-    return f"{PENSTOCK}pod {pod.metadata.name} is cordoned" if _pod_cordoned(pod) else None
+    # Who it is, the node tells: nodes with one reason are drained in one request.
+    return f"{PENSTOCK}its pod is cordoned" if _pod_cordoned(pod) else None
 
 
 def _machine_reason(now: Snapshot, machine: Machine) -> str:
-    return f"{PENSTOCK}{_told(now, machine) or f'machine {machine.metadata.name} is cordoned'}"
+    return f"{PENSTOCK}{_told(now, machine) or 'its machine is cordoned'}"
 
 
 def _pod_cordoned(pod: Pod) -> bool:

@@ -1,4 +1,8 @@
-"""A NodeSet that is deleted stays until its workers have left, drained, and its reservation: finalizers hold it."""
+"""A NodeSet that is deleted stays until its workers have left, drained, and its reservation: finalizers hold it.
+
+So does the Controller of a Slurm that runs elsewhere, until no NodeSet refers to it: the jobs there do not end with it,
+and without it nobody could say whether a worker may go.
+"""
 
 from __future__ import annotations
 
@@ -10,37 +14,38 @@ from penstock.operator.context import Context
 from penstock.operator.resources import CUSTOMS, Custom
 
 FINALIZER = "nodeset.slinky.slurm.net/workers"
+CONTROLLER = "controller.slinky.slurm.net/node-sets"
 RESERVATION = "nodeset.slinky.slurm.net/reservation"
 """Slinky's, too."""
 
 
 def is_held(item: Custom, *names: str) -> bool:
-    """Whether a NodeSet waits for us before it goes; for something of this, if it is named."""
-    return any(name in item.metadata.finalizers for name in names or (FINALIZER, RESERVATION))
+    """Whether an object waits for us before it goes; for something of this, if it is named."""
+    return any(name in item.metadata.finalizers for name in names or (FINALIZER, RESERVATION, CONTROLLER))
 
 
-async def hold(context: Context, item: Custom, name: str = FINALIZER) -> None:
+async def hold(context: Context, item: Custom, name: str = FINALIZER, *, kind: str = "NodeSet") -> None:
     """Have a NodeSet wait for its workers, before it has any: `Conflict` when it changed since we saw it."""
     if not is_held(item, name):
-        await _write(context, item, [*item.metadata.finalizers, name])
+        await _write(context, kind, item, [*item.metadata.finalizers, name])
 
 
-async def release(context: Context, item: Custom, name: str = FINALIZER) -> bool:
+async def release(context: Context, item: Custom, name: str = FINALIZER, *, kind: str = "NodeSet") -> bool:
     """Let it go; tells whether it does. If it changed since we saw it, somebody has to look again.
 
     That change need not bring anybody here: it may have been our own, of its status.
     """
     if is_held(item, name):
         try:
-            await _write(context, item, [each for each in item.metadata.finalizers if each != name])
+            await _write(context, kind, item, [each for each in item.metadata.finalizers if each != name])
         except Conflict:
             return False
     return True
 
 
-async def _write(context: Context, item: Custom, names: Sequence[str]) -> None:
+async def _write(context: Context, kind: str, item: Custom, names: Sequence[str]) -> None:
     """Others have finalizers too: ours is written only over what we saw."""
     meta = item.metadata
     wanted = {"metadata": {"resourceVersion": meta.resource_version, "finalizers": [*names]}}
     with suppress(NotFound):
-        await context.cluster.patch(CUSTOMS["NodeSet"], meta.name, wanted, namespace=meta.namespace)
+        await context.cluster.patch(CUSTOMS[kind], meta.name, wanted, namespace=meta.namespace)

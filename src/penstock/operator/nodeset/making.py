@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import suppress
+
+import msgspec
 
 from penstock.api.objects import Json, Labels
-from penstock.cluster.errors import AlreadyExists, NotFound
+from penstock.cluster.errors import AlreadyExists, Conflict, NotFound
+from penstock.cluster.resources import Meta
+from penstock.operator import fresh
 from penstock.operator.nodeset import tending
 from penstock.operator.nodeset.abreast import abreast
 from penstock.operator.nodeset.claims import Claims
@@ -15,6 +18,7 @@ from penstock.operator.nodeset.steps import Create
 from penstock.operator.nodeset.templates import WorkerTemplate
 from penstock.operator.owned import NameTaken
 from penstock.operator.resources import CUSTOMS, PODS
+from penstock.render import labels
 from penstock.slurm import hostlist
 
 
@@ -37,11 +41,23 @@ async def make(errand: Errand, seats: Collection[Create]) -> None:
     errand.context.events.normal(CUSTOMS["NodeSet"], errand.item, "WorkersMade", f"{len(seats)}: {names}")
 
 
-async def relabel(errand: Errand, name: str, wanted: Mapping[str, str]) -> None:
+async def relabel(errand: Errand, worker: Meta, wanted: Mapping[str, str]) -> None:
     """Give a worker labels that it lacks."""
-    patch = {"metadata": {"labels": dict(wanted)}}
-    with suppress(NotFound):
-        await errand.context.cluster.patch(PODS, name, patch, namespace=errand.node_set.metadata.namespace)
+    patch = {"metadata": {"uid": worker.uid, "labels": dict(wanted)}}
+    with fresh.unless_gone():
+        await errand.context.cluster.patch(PODS, worker.name, patch, namespace=worker.namespace)
+
+
+async def adopt(errand: Errand, orphan: Meta) -> None:
+    """Take over a worker of ours that lost its owner, as it runs: if nobody else has, or changed it a moment ago."""
+    owners = [*map(msgspec.to_builtins, orphan.owner_references), labels.owned(errand.node_set)]
+    patch = {"metadata": {"uid": orphan.uid, "resourceVersion": orphan.resource_version, "ownerReferences": owners}}
+    try:
+        with fresh.unless_gone():
+            await errand.context.cluster.patch(PODS, orphan.name, patch, namespace=orphan.namespace)
+            errand.context.events.normal(CUSTOMS["NodeSet"], errand.item, "WorkerAdopted", orphan.name)
+    except Conflict:
+        errand.unfinished = True
 
 
 async def _pod(errand: Errand, body: Json) -> None:
@@ -64,4 +80,4 @@ async def _reclaim(errand: Errand, name: str, wanted: Labels) -> None:
         raise NameTaken(f'Pod "{name}" exists and does not belong to this NodeSet; delete or rename it')
     lost = {label: text for label, text in wanted.items() if label not in there.metadata.labels}
     if lost:
-        await relabel(errand, name, lost)
+        await relabel(errand, there.metadata, lost)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 
 from penstock.api.objects import Json
-from penstock.cluster.errors import Conflict, NotFound, Refused
+from penstock.cluster.errors import Conflict
 from penstock.cluster.port import Cluster
 from penstock.cluster.resources import Meta, Whole
+from penstock.operator.fresh import unless_gone
 from penstock.operator.nodeset.abreast import abreast
 from penstock.operator.nodeset.marks import Mark, is_ours, marks
 from penstock.operator.nodeset.snapshot import Snapshot
@@ -43,7 +44,7 @@ class Marking:
         self._written[owner] = written
 
         async def write(one: Mark) -> None:
-            with _gone():
+            with unless_gone():
                 await self._describe(one)
                 await self._tell_state(one)
             written[one.pod.metadata.uid] = one
@@ -79,18 +80,6 @@ class Marking:
         patch = {"metadata": version, "status": {"conditions": kept}}
         with suppress(Conflict):
             await self._cluster.patch(PODS, meta.name, patch, namespace=meta.namespace, subresource="status")
-
-
-@contextmanager
-def _gone() -> Iterator[None]:
-    """A pod may go, and another one take its name, at any time: what is there then is looked at for its own sake."""
-    try:
-        yield
-    except NotFound:
-        pass
-    except Refused as error:
-        if "metadata.uid" not in str(error):
-            raise
 
 
 def _timed(pod: Pod, wanted: Mapping[str, str], now: str) -> list[Json]:

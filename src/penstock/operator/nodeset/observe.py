@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,10 +18,10 @@ from penstock.operator.nodeset.expected import Expected
 from penstock.operator.nodeset.plan import REGISTERS_IN, SHORT_LIFE
 from penstock.operator.nodeset.rivals import Rival, names_of
 from penstock.operator.nodeset.sightings import Sightings
-from penstock.operator.nodeset.snapshot import REGISTERED, Snapshot
+from penstock.operator.nodeset.snapshot import REGISTERED, Snapshot, ordinal
 from penstock.operator.resources import Custom, Machine, Pod
 from penstock.operator.status import stamp
-from penstock.render import labels, worker
+from penstock.render import labels, names, worker
 from penstock.render.inventory import Cluster
 from penstock.render.seat import machine_seat
 
@@ -54,6 +54,7 @@ class Observer:
         return Snapshot(
             node_set=node_set,
             pods=pods,
+            orphans=() if item.metadata.deletion_timestamp else tuple(_orphans(context, node_set)),
             served=self.sightings.ready(pod.metadata.uid for pod in pods if pod.ready_since is None),
             beginning=self.sightings.beginning(REGISTERS_IN, (pod.metadata.uid for pod in pods if not _known(pod))),
             young=self.sightings.within(SHORT_LIFE, (pod.metadata.uid for pod in pods if pod.ended)),
@@ -75,6 +76,21 @@ class Observer:
             rolls=course.rolls,
             makes=course.makes,
         )
+
+
+def _orphans(context: Context, node_set: NodeSet) -> Iterator[Pod]:
+    """Workers whose NodeSet was deleted without them, and made again: as a StatefulSet does, it takes them over."""
+    for pod in context.caches.pods_of("slurmd", node_set):
+        owned = any(owner.controller for owner in pod.metadata.owner_references)
+        if not owned and not pod.leaving and pod.metadata.name == _name_of_seat(node_set, pod):
+            yield pod
+
+
+def _name_of_seat(node_set: NodeSet, pod: Pod) -> str:
+    """What a worker in the place of a pod is called; somebody's copy of one has another name, and is theirs."""
+    if node_set.spec.scaling_mode is ScalingMode.DAEMON_SET:
+        return names.machine_worker(node_set, pod.spec.node_name)
+    return names.worker(node_set, ordinal(pod)) if ordinal(pod) >= 0 else ""
 
 
 def _known(pod: Pod) -> bool:

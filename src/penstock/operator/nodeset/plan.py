@@ -17,8 +17,8 @@ from penstock.operator.nodeset.claims import Claims
 from penstock.operator.nodeset.drains import cordon_orders, is_our_drain, reason_for
 from penstock.operator.nodeset.leaving import leaving
 from penstock.operator.nodeset.pins import pinned_machine, pins
-from penstock.operator.nodeset.snapshot import HOSTNAME_OVERRIDE, Snapshot, ordinal, seat_at, slurm_node
-from penstock.operator.nodeset.steps import Blocked, Create, Drain, Leaving, Plan, Remove, Wait
+from penstock.operator.nodeset.snapshot import HOSTNAME_OVERRIDE, ON_DELETION, Snapshot, ordinal, seat_at, slurm_node
+from penstock.operator.nodeset.steps import Adopt, Blocked, Create, Drain, Leaving, Plan, Remove, Wait
 from penstock.operator.resources import Pod
 from penstock.operator.status import stamp
 from penstock.render import labels, names
@@ -53,6 +53,7 @@ def plan(now: Snapshot) -> Plan:
     return Plan(
         create=create,
         blocked=blocked,
+        adopt=[Adopt(pod) for pod in now.orphans],
         more=more,
         drain=[*drain, *(step for step in steps if isinstance(step, Drain))],
         undrain=undrain,
@@ -87,7 +88,8 @@ def _unanswered(now: Snapshot, one: Leaving) -> Remove | Wait:
     """Slurm does not say anything. Jobs that nobody wants to wait for are still to be warned, if it speaks again."""
     if now.cancels and now.slurm_silence is not None and now.slurm_silence >= GIVEN_UP_AFTER:
         return Remove(one.pod, f"{one.why}, and its jobs are not to be waited for", drained=False)
-    return Wait(one.pod, f"Slurm does not say whether it is idle: {now.slurm_trouble}", unknown=True)
+    cure = f"; or have its jobs cancelled, by the annotation {ON_DELETION}: Cancel" if now.deleting else ""
+    return Wait(one.pod, f"Slurm does not say whether it is idle: {now.slurm_trouble}{cure}", unknown=True)
 
 
 def _unregistered(now: Snapshot, one: Leaving) -> Remove | Wait:
@@ -141,10 +143,17 @@ def soonest(*seconds: float | None) -> float | None:
 
 def registering(now: Snapshot) -> bool:
     """Whether a worker got ready a moment ago and Slurm does not know it yet; it will in a moment."""
-    if now.slurm is None or now.moment is None:
-        return False
-    unknown = [pod.ready_since or "" for pod in now.ready if now.report(pod) is None]
-    return bool(unknown) and max(unknown) > stamp(now.moment - timedelta(seconds=REGISTERS_IN))
+    return any(has_just_begun(now, pod) for pod in unregistered(now))
+
+
+def unregistered(now: Snapshot) -> list[Pod]:
+    """Workers that are ready, and that a Slurm which answers does not know."""
+    return [] if now.slurm is None else [pod for pod in now.ready if now.report(pod) is None]
+
+
+def has_just_begun(now: Snapshot, pod: Pod) -> bool:
+    """Whether a worker has been ready for so short that Slurm need not know it yet."""
+    return now.moment is not None and (pod.ready_since or "") > stamp(now.moment - timedelta(seconds=REGISTERS_IN))
 
 
 def _made(now: Snapshot, claims: Claims) -> tuple[list[Create], list[Blocked], bool]:
@@ -190,10 +199,10 @@ def _missing(now: Snapshot) -> Iterator[Seat]:
     """Seats without a worker, lowest first. A name is free when nobody has it, not even somebody who is leaving."""
     if now.deleting or not now.makes:
         return
-    taken = {pod.metadata.name for pod in now.pods} | now.expected
+    taken = {pod.metadata.name for pod in (*now.pods, *now.orphans)} | now.expected
     if now.per_machine:
         seats = (seat_at(now.node_set, machine) for machine in now.takers)
-        occupied = {pod.spec.node_name for pod in now.pods if pod.spec.node_name}
+        occupied = {pod.spec.node_name for pod in (*now.pods, *now.orphans) if pod.spec.node_name}
         yield from (one for one in seats if one.pod_name not in taken and one.machine not in occupied)
         return
     # Who leaves a seat that nobody wants any more stands in for nobody, and may take long to go.

@@ -22,7 +22,7 @@ from penstock.operator.nodeset.history import History
 from penstock.operator.nodeset.jobs import carry_out
 from penstock.operator.nodeset.marking import Marking
 from penstock.operator.nodeset.observe import Observer
-from penstock.operator.nodeset.plan import SHORT_LIFE, plan, registering, soonest
+from penstock.operator.nodeset.plan import GIVEN_UP_AFTER, REGISTERS_IN, SHORT_LIFE, plan, registering, soonest
 from penstock.operator.nodeset.preview import Preview
 from penstock.operator.nodeset.recording import Recorded, Recording
 from penstock.operator.nodeset.refusals import Refusals
@@ -49,6 +49,23 @@ MARKS = "Marks"
 """The queue's word for "write on the pods of this NodeSet": `("Marks", namespace, name)`."""
 
 Troubles = Sequence[Cause | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decision:
+    """A plan, and what it was made from."""
+
+    now: Snapshot
+    course: Course
+    cluster: Cluster | None
+    forsaken: bool
+    """Its Controller is gone, and with it its Slurm."""
+    waits: Cause | None = None
+    """What it refers to and is not there."""
+    held: Cause | None = None
+    """Why nobody is made."""
+    plan: Plan | None = None
+    """None: nobody can decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,35 +100,44 @@ class NodeSets:
 
     async def reconcile(self, context: Context, item: Custom, node_set: NodeSet) -> Outcome:
         """Bring the workers of a NodeSet a step closer to what it says."""
-        inventory = await context.inventory(node_set.metadata.namespace)
-        cluster = cluster_of(inventory, node_set)
-        waits = unreadable(context.caches, node_set) or missing(inventory, node_set)
         if item.metadata.deletion_timestamp is None:
             # Before anything is made of it, and before its hash is asked for: another may have taken the first one.
             await self._history.record(node_set)
-        followed = self._course(context, node_set)
-        now = await self._observer.fresh(context, item, followed, cluster)
-        gone = cluster is None and unreadable(context.caches, node_set) is None
-        if now.deleting and (gone or (cluster is not None and not now.pods)):
+        found = await self._decide(context, item, node_set)
+        now, cluster = found.now, found.cluster
+        if now.deleting and (found.forsaken or (cluster is not None and not now.pods)):
             return await self._end(context, item, cluster, now)
+        if cluster is None or found.plan is None:
+            return _told(item, now, Plan(), degraded=found.waits, window=remembered(item))
+        if not now.deleting:
+            await finalizer.hold(context, item)
+            await self._keep_sshd(context, item, cluster, found.course.node_set)
+        for body in workers.manifests(cluster):
+            await context.owned.keep(body)
+        done = await self._act(context, item, cluster, now, found.plan)
+        await self._history.trim(node_set, {pod.metadata.labels.get(HASH, "") for pod in now.pods})
+        done = replace(done, troubles=[*done.troubles, found.held, found.course.trouble])
+        return await self._tell(context, item, cluster, now, found.plan, done)
+
+    async def _decide(self, context: Context, item: Custom, node_set: NodeSet, *, asks: bool = False) -> _Decision:
+        """What is to be done now, and what it was decided by. `asks`: Slurm, who has perhaps never been asked."""
+        inventory = await context.inventory(node_set.metadata.namespace)
+        cluster, followed = cluster_of(inventory, node_set), self._course(context, node_set)
+        unread = unreadable(context.caches, node_set)
+        waits = unread or missing(inventory, node_set)
+        if asks and cluster is not None:
+            await context.slurm.ask(cluster.controller)
+        now = await self._observer.fresh(context, item, followed, cluster)
+        found = _Decision(now=now, course=followed, cluster=cluster, waits=waits, forsaken=not (cluster or unread))
         if cluster is None or (waits is not None and not now.deleting):
             # What is there stays: without its Controller nobody can say whether a worker may go.
-            return _told(item, now, Plan(), degraded=waits, window=remembered(item))
+            return found
         held = shared_root.held(context, cluster)
         if held is not None:
             # Nobody comes, so nobody goes who should come again; all else goes on.
             now = replace(now, makes=False, rolls=False)
-        if not now.deleting:
-            await finalizer.hold(context, item)
-            await self._keep_sshd(context, item, cluster, followed.node_set)
-        for body in workers.manifests(cluster):
-            await context.owned.keep(body)
         now = await suspended.counted(context, cluster.controller, now, _planned(now, followed))
-        decided = _planned(now, followed)
-        done = await self._act(context, item, cluster, now, decided)
-        await self._history.trim(node_set, {pod.metadata.labels.get(HASH, "") for pod in now.pods})
-        done = replace(done, troubles=[*done.troubles, held, followed.trouble])
-        return await self._tell(context, item, cluster, now, decided, done)
+        return replace(found, now=now, held=held, plan=_planned(now, followed))
 
     async def _keep_sshd(self, context: Context, item: Custom, cluster: Cluster, node_set: NodeSet) -> None:
         """What workers need for people to come by ssh, before there are workers."""
@@ -122,13 +148,9 @@ class NodeSets:
 
     async def preview(self, context: Context, item: Custom, node_set: NodeSet) -> Preview:
         """What would be done now; nothing is."""
-        inventory = await context.inventory(node_set.metadata.namespace)
-        cluster, followed = cluster_of(inventory, node_set), self._course(context, node_set)
-        if cluster is not None:
-            await context.slurm.ask(cluster.controller)
-        now = await self._observer.fresh(context, item, followed, cluster)
-        trouble = missing(inventory, node_set) or followed.trouble
-        return Preview(now=now, plan=Plan() if cluster is None else _planned(now, followed), trouble=trouble)
+        found = await self._decide(context, item, node_set, asks=True)
+        trouble = found.waits or found.held or found.course.trouble or suspended.trouble(sorted(found.now.suspended))
+        return Preview(now=found.now, plan=found.plan or Plan(), trouble=trouble)
 
     async def mark(self, context: Context, item: Custom, node_set: NodeSet) -> float | None:
         """Have pods tell what Slurm says of them; tells in how many seconds to go on. Apart, for it may take long."""
@@ -222,6 +244,13 @@ def _without_removed(now: Snapshot, decided: Plan) -> Snapshot:
     return replace(now, pods=[pod for pod in now.pods if pod.metadata.uid not in gone]) if gone else now
 
 
+def _silent_in(now: Snapshot) -> float | None:
+    """Seconds until people are told that Slurm does not answer; None when that is no matter, or was done."""
+    if now.slurm is not None or now.slurm_silence is None or not now.there or now.slurm_silence >= GIVEN_UP_AFTER:
+        return None
+    return GIVEN_UP_AFTER - now.slurm_silence
+
+
 def _told(
     item: Custom,
     now: Snapshot,
@@ -236,6 +265,8 @@ def _told(
         FORGOTTEN_AFTER if now.expected or decided.create else None,
         _RIVALS if any(one.seat.slurm_node in now.rivals for one in decided.blocked) else None,
         SHORT_LIFE if any(pod.ended for pod in now.there) else None,
+        REGISTERS_IN if registering(now) else None,
+        _silent_in(now),
         available_in(now),
     ]
     return Outcome(

@@ -10,6 +10,7 @@ from penstock.api.objects import Json
 from penstock.operator.conditions import Cause, Condition, summary
 from penstock.operator.nodeset.drains import broken_walls
 from penstock.operator.nodeset.pins import pins
+from penstock.operator.nodeset.plan import GIVEN_UP_AFTER, has_just_begun, unregistered
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Plan
 from penstock.operator.nodeset.updates import current, is_available
@@ -114,6 +115,8 @@ def _grouped(told: Iterable[tuple[Pod, str]]) -> str:
 def _trouble(now: Snapshot, plan: Plan) -> Cause | None:
     if unknown := [one for one in plan.wait if one.unknown]:
         return Cause("SlurmUnknown", _grouped((one.pod, one.why) for one in unknown))
+    if words := _unheard(now):
+        return Cause("SlurmUnknown", words)
     if broken := _broken_walls(now):
         return Cause("WallsBroken", _grouped(broken))
     if plan.blocked or plan.conflicts:
@@ -124,6 +127,18 @@ def _trouble(now: Snapshot, plan: Plan) -> Cause | None:
         return None
     troubles = [(pod, pod.trouble) for pod in now.there if pod.trouble and pod.ready_since is None]
     return Cause("WorkersInTrouble", _grouped(troubles)) if troubles else None
+
+
+def _unheard(now: Snapshot) -> str:
+    """What Slurm has not said for so long that something is wrong, though nobody waits for it."""
+    if now.slurm is None:
+        silent = now.slurm_silence is not None and now.slurm_silence >= GIVEN_UP_AFTER
+        return f"Slurm does not answer: {now.slurm_trouble}" if silent and now.there else ""
+    strangers = [pod for pod in unregistered(now) if not has_just_begun(now, pod)]
+    if not strangers:
+        return ""
+    named = hostlist.compress(pod.metadata.name for pod in strangers)
+    return f"{named}: ready, but Slurm does not know its node; look at slurmd's log"
 
 
 def _broken_walls(now: Snapshot) -> list[tuple[Pod, str]]:

@@ -30,6 +30,8 @@ class Snapshot:
     node_set: NodeSet
     pods: Sequence[Pod]
     """Its pods, leaving ones included."""
+    orphans: Sequence[Pod] = ()
+    """Pods that are its workers by their labels, and that nobody owns."""
     expected: AbstractSet[str] = frozenset()
     """Names of pods that we made and that the watch has not shown."""
     rivals: Mapping[str, str] = field(default_factory=dict)

@@ -42,6 +42,14 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
+class Adopt:
+    """Take over a worker that nobody owns."""
+
+    pod: Pod
+    why: str = "it is a worker of this NodeSet by its labels, and nobody owns it"
+
+
+@dataclass(frozen=True, slots=True)
 class Blocked:
     """A seat that cannot be taken yet, and why."""
 
@@ -109,6 +117,7 @@ class Plan:
     more: bool = False
     """There is more to create than fits in one look."""
     blocked: Sequence[Blocked] = ()
+    adopt: Sequence[Adopt] = ()
     drain: Sequence[Drain] = ()
     undrain: Sequence[str] = ()
     """Slurm nodes to be given back."""

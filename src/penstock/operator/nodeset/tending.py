@@ -53,13 +53,12 @@ async def give(errand: Errand, claim: Claim, owners: Sequence[Json]) -> bool:
 async def _grow(errand: Errand, claim: Claim, size: str) -> None:
     meta = claim.metadata
     try:
-        grown = {"spec": {"resources": {"requests": {"storage": size}}}}
-        await errand.context.cluster.patch(CLAIMS, meta.name, grown, namespace=meta.namespace)
-        errand.context.events.normal(CUSTOMS["NodeSet"], errand.item, "ClaimGrows", f"{meta.name}: to {size}")
+        with fresh.unless_gone():
+            grown = {"metadata": {"uid": meta.uid}, "spec": {"resources": {"requests": {"storage": size}}}}
+            await errand.context.cluster.patch(CLAIMS, meta.name, grown, namespace=meta.namespace)
+            errand.context.events.normal(CUSTOMS["NodeSet"], errand.item, "ClaimGrows", f"{meta.name}: to {size}")
     except (Refused, Forbidden) as error:
         errand.refused.note(meta.uid, size, f'claim "{meta.name}" cannot grow to {size}: {error}')
-    except NotFound:
-        return
 
 
 async def _goes_along(errand: Errand, claim: Claim) -> bool:

@@ -16,6 +16,7 @@ _SENTENCES = {
     "drain": "let no more jobs come to {who}",
     "tend": "change claim {who}",
     "claims": "make claim {who}",
+    "adopt": "take worker {who} over as it runs",
     "create": "make worker {who}",
     "blocked": "worker {who} cannot be made yet",
     "relabel": "label worker {who}",

@@ -29,7 +29,7 @@ class Exchange:
         self._version: str | None = None
 
     async def version(self) -> str:
-        """The newest version of the API that both sides speak, found out once."""
+        """The newest version of the API that both sides speak; found out anew after slurmrestd was away."""
         if self._version is None:
             for version in VERSIONS:
                 if (await self._send("GET", f"/slurm/{version}/ping/")).status != 404:
@@ -48,7 +48,7 @@ class Exchange:
         return answer
 
     async def _get_if_changed(self, path: str, kind: type[_A], *, empty_is_not_found: bool = False) -> _A | None:
-        reply = await self._send("GET", f"/slurm/{await self.version()}/{path}")
+        reply = await self._ask("GET", path)
         if reply.status == 304:
             return None
         answer = _read(reply, kind, path)
@@ -65,11 +65,25 @@ class Exchange:
         self, method: str, path: str, body: object, kind: type[_A], *, forgive: Collection[int] = ()
     ) -> _A:
         """Give an order, and return the answer; errors of the numbers that are forgiven are left in there."""
-        reply = await self._send(method, f"/slurm/{await self.version()}/{path}", body)
+        reply = await self._ask(method, path, body)
         answer = _read(reply, kind, path)
         if not answer.errors or any(fault.error_number not in forgive for fault in answer.errors):
             _raise_for(reply.status, answer, path)
         return answer
+
+    async def _ask(self, method: str, path: str, body: object = None) -> Reply:
+        """Ask in the version that both speak. Another slurmrestd may have come in the place of the one that told it."""
+        known = self._version
+        try:
+            reply = await self._send(method, f"/slurm/{await self.version()}/{path}", body)
+        except SlurmUnreachable:
+            self._version = None
+            raise
+        if known is not None and reply.status == 404 and not _is_json(reply):
+            # It does not know the address, so nothing was done.
+            self._version = None
+            return await self._send(method, f"/slurm/{await self.version()}/{path}", body)
+        return reply
 
     async def _send(self, method: str, path: str, body: object = None) -> Reply:
         headers = {"X-SLURM-USER-NAME": self._user, "X-SLURM-USER-TOKEN": self._token()}
@@ -77,6 +91,10 @@ class Exchange:
             return await self._transport.send(method, path, headers)
         headers["Content-Type"] = "application/json"
         return await self._transport.send(method, path, headers, msgspec.json.encode(body))
+
+
+def _is_json(reply: Reply) -> bool:
+    return reply.body.lstrip().startswith(b"{")
 
 
 def _read(reply: Reply, kind: type[_A], path: str) -> _A:
