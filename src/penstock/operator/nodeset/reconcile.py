@@ -211,7 +211,7 @@ class NodeSets:
         unheard = recorded.trouble or (trouble is not None and trouble.reason in {"SlurmUnknown", "JobsSuspended"})
         unheard = unheard or done.unfinished
         due = [0.0] if recorded.more or done.more else [_ORDER_AGAIN] if unheard else []
-        again = soonest(*due, kept.again, decided.again)
+        again = soonest(*due, kept.again, decided.again, self._refused.again_in(_growing(decided)))
         told = _told(item, now, decided, degraded=trouble, again=again, window=kept.condition)
         return replace(told, refused=done.refused)
 
@@ -225,9 +225,13 @@ class NodeSets:
 
     def _ungrown(self, decided: Plan) -> Cause | None:
         """Claims that should be larger and that the cluster does not let grow."""
-        wanted = frozenset((one.claim.metadata.uid, one.request) for one in decided.tend if one.request)
-        words = self._refused.words(wanted) if wanted else []
+        words = self._refused.words(_growing(decided))
         return Cause("ClaimsNotGrown", "; ".join(words)) if words else None
+
+
+def _growing(decided: Plan) -> frozenset[tuple[str, str]]:
+    """The uids of claims that should be larger, and how large."""
+    return frozenset((one.claim.metadata.uid, one.request) for one in decided.tend if one.request)
 
 
 def _planned(now: Snapshot, followed: Course) -> Plan:

@@ -24,10 +24,16 @@ class Refusals:
     def holds(self, uid: str, asked: str) -> bool:
         """Whether it was refused a moment ago."""
         since, _ = self._noted.get((uid, asked), (0.0, ""))
-        if (uid, asked) in self._noted and asyncio.get_running_loop().time() > since + _AGAIN_AFTER:
+        if (uid, asked) in self._noted and asyncio.get_running_loop().time() >= since + _AGAIN_AFTER:
             del self._noted[uid, asked]
         return (uid, asked) in self._noted
 
     def words(self, wanted: frozenset[tuple[str, str]]) -> list[str]:
         """What was said to what is still wanted."""
         return [words for key, (_, words) in self._noted.items() if key in wanted]
+
+    def again_in(self, wanted: frozenset[tuple[str, str]]) -> float | None:
+        """Seconds until some of that may be asked for again: who mends it need not tell us."""
+        now = asyncio.get_running_loop().time()
+        left = (since + _AGAIN_AFTER - now for key, (since, _) in self._noted.items() if key in wanted)
+        return min(left, default=None)
