@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
 
+from penstock.api.objects import Json
 from penstock.cluster.errors import ClusterError, Conflict, Forbidden, Overloaded, Refused, Unreachable
-from penstock.cluster.port import ALWAYS, EVERYTHING, Cluster, Event, Preconditions, Propagation, Selection, T
+from penstock.cluster.port import ALWAYS, EVERYTHING, MANAGER, Cluster, Event, Preconditions, Propagation, Selection, T
 from penstock.cluster.resources import Resource
 from penstock.cluster.wrapper import WRITES, Read, Wrapper, Write
 
@@ -98,6 +99,8 @@ class Port(Wrapper):
         """Told of each write that has just taken effect."""
         self.undeletable: frozenset[str] = frozenset()
         """Names of objects that somebody does not let go."""
+        self.unchangeable: frozenset[str] = frozenset()
+        """Names of objects that somebody does not let be patched."""
         self.cut_after: Callable[[], int] | None = None
         """After how many events each watch breaks."""
 
@@ -132,6 +135,22 @@ class Port(Wrapper):
         await super().delete(
             resource, name, namespace=namespace, only_if=only_if, grace_seconds=grace_seconds, propagation=propagation
         )
+
+    async def patch(
+        self,
+        resource: Resource[T],
+        name: str,
+        patch: Json,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        manager: str = MANAGER,
+    ) -> T:
+        """Change one object, if it may change; who asks in vain has asked all the same."""
+        if name in self.unchangeable:
+            async with self._noted("patch", resource.name):
+                raise Forbidden("simulated: somebody does not let it change")
+        return await super().patch(resource, name, patch, namespace=namespace, subresource=subresource, manager=manager)
 
     async def travel(self) -> None:
         """What a request, an answer or an event goes through."""

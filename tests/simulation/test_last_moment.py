@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+
+import pytest
 
 from penstock.operator.nodeset.removing import WITH_CLAIMS
+from penstock.operator.slurm_links import SLURM
+from penstock.render.labels import PIN
 
 from .desk import desk
 from .loop import now, simulated
-from .manifests import NODE_SET
-from .test_life import with_claims
+from .manifests import NAMESPACE, NODE_SET
+from .slurm_records import Job
+from .test_life import template, with_claims
 from .world import World, cluster
 
 
@@ -77,6 +83,97 @@ async def test_a_slow_word_about_all_nodes_is_asked_for_anew_about_each() -> Non
         await here.until(lambda: len(here.sight.workers()) == 1, within=300)
         assert told
         assert not slurm.lost
+
+
+Deed = Callable[[World], Coroutine[object, object, None]]
+
+
+async def _fewer(here: World) -> None:
+    await here.scale(1)
+
+
+async def _as_many(here: World) -> None:
+    await here.scale(2)
+
+
+async def _another_template(here: World) -> None:
+    await here.edit("NodeSet", NODE_SET, spec=template("new"))
+
+
+async def _the_old_template(here: World) -> None:
+    await here.edit("NodeSet", NODE_SET, spec=template(None))
+
+
+async def _the_old_revision(here: World) -> None:
+    await here.edit("NodeSet", NODE_SET, metadata={"annotations": {PIN: "1"}})
+
+
+@pytest.mark.parametrize(
+    ("wish", "other"),
+    [(_fewer, _as_many), (_another_template, _the_old_template), (_another_template, _the_old_revision)],
+)
+@simulated
+async def test_who_wishes_otherwise_while_slurm_is_asked_keeps_the_worker(wish: Deed, other: Deed) -> None:
+    """Slurm's word is good, and nobody wants the worker to go any more (NS-3)."""
+    async with cluster(replicas=2) as (here, operator):
+        before = {pod.metadata.uid for pod in here.sight.workers()}
+        moments = _at_the_last_question(here, lambda: here.spawn(other(here)))
+        await wish(here)
+        await here.until(lambda: moments, within=10)
+        await here.until(lambda: not here.slurm.nodes["compute-1"].drain, within=5, what="the node is given back")
+        await asyncio.sleep(60)
+        assert {pod.metadata.uid for pod in here.sight.workers()} == before
+        assert ("delete", "pods") not in operator.port.counted()
+
+
+@simulated
+async def test_who_wishes_otherwise_while_slurm_is_asked_keeps_the_claims_too() -> None:
+    """They are not even given away: who dies in that moment could not take them back (ST-3)."""
+    async with cluster(with_claims("Retain", "Delete"), replicas=2) as (here, operator):
+        moments = _at_the_last_question(here, lambda: here.spawn(_as_many(here)))
+        await here.scale(1)
+        await here.until(lambda: moments, within=10)
+        await asyncio.sleep(60)
+        assert operator.port.counted()["patch", "persistentvolumeclaims"] == 0
+        assert ("delete", "pods") not in operator.port.counted()
+
+
+@simulated
+async def test_what_another_question_hears_after_ours_keeps_the_worker() -> None:
+    """Ours is not a second old, and says that it is drained; since then it was given back and got a job (NS-3)."""
+    async with cluster(replicas=2) as (here, operator):
+        jobs = list[Job]()
+
+        def given_back() -> None:
+            asyncio.get_running_loop().call_soon(another_asks)
+
+        def another_asks() -> None:
+            here.slurm.change(["compute-1"], {"state": ["UNDRAIN"], "extra": ""})
+            jobs.extend(here.slurm.submit(1, 60, on="compute-1"))
+            operator.operator.queue.add((SLURM, NAMESPACE, "slurm"))
+
+        moments = _at_the_last_question(here, given_back)
+        await here.scale(1)
+        await here.until(lambda: moments, within=10)
+        await here.until(lambda: len(here.sight.workers()) == 1, within=60, what="the other one goes, which is idle")
+        assert [job.runs for job in jobs] == [True]
+        assert [pod.metadata.name for pod in here.sight.workers()] == [f"{NODE_SET}-1"]
+
+
+def _at_the_last_question(here: World, deed: Callable[[], None]) -> list[float]:
+    """Have something happen right after Slurm has answered who is about to delete `compute-1`; when that was."""
+    moments = list[float]()
+
+    def answered() -> None:
+        asking, before = here.slurmrestd.asking, here.slurmrestd.requests[-1]
+        # Who is about to act asks for all nodes, changed or not; who deletes has asked for their jobs right before.
+        if asking and asking.path.endswith("/nodes/") and "/jobs/" in before.path and not moments:
+            assert here.slurm.nodes["compute-1"].drain
+            moments.append(now())
+            deed()
+
+    here.slurmrestd.after = answered
+    return moments
 
 
 @simulated

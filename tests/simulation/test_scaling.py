@@ -143,17 +143,41 @@ async def test_what_somebody_else_drained_stays_drained() -> None:
         assert "compute-2" in drained
 
 
+@pytest.mark.parametrize("when", ["after Slurm was last heard", "while it is asked once more"])
 @simulated
-async def test_a_drain_that_somebody_takes_over_right_before_we_give_the_node_back_stays() -> None:
-    async with cluster(replicas=4) as (here, _):
+async def test_a_drain_that_somebody_takes_over_right_before_we_give_the_node_back_stays(when: str) -> None:
+    """What the operator decides by says that the drain is its own; when it gives the order it is not (NS-4)."""
+    async with cluster(replicas=4) as (here, operator):
         here.slurm.submit(4, 100)
         await here.scale(2)
         await here.until(lambda: here.slurm.nodes["compute-3"].drain, within=10)
         await asyncio.sleep(3)
-        here.slurm.change(["compute-3"], {"state": ["DRAIN"], "reason": "admin: this one is mine"})
-        await here.scale(4)
+        mine = "admin: this one is mine"
+
+        def take_over() -> None:
+            here.slurm.change(["compute-3"], {"state": ["DRAIN"], "reason": mine})
+            here.slurmrestd.before = here.slurmrestd.after = lambda: None
+
+        def heard() -> None:
+            take_over()
+            here.spawn(here.scale(4))
+
+        def decided() -> None:
+            # Only who is about to give an order asks for all nodes, changed or not.
+            if here.slurmrestd.asking and here.slurmrestd.asking.path.endswith("/nodes/"):
+                take_over()
+
+        if when == "after Slurm was last heard":
+            here.slurmrestd.after = heard
+            here.slurm.touch()
+        else:
+            here.slurmrestd.before = decided
+            await here.scale(4)
+        await here.until(lambda: not here.slurm.nodes["compute-2"].drain, within=5, what="ours is given back")
         await asyncio.sleep(20)
-        assert here.slurm.nodes["compute-3"].drain
+        node = here.slurm.nodes["compute-3"]
+        assert (node.drain, node.reason) == (True, mine)
+        assert ("delete", "pods") not in operator.port.counted()
 
 
 @simulated

@@ -6,16 +6,33 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.unit.rendering.builders import node_set
 
 from penstock.cluster.resources import Meta, OwnerReference
+from penstock.operator.nodeset.claims import Claims
 from penstock.operator.nodeset.plan import plan
-from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.nodeset.snapshot import HOSTNAME_OVERRIDE, Snapshot, claim_names
 from penstock.operator.nodeset.steps import Plan
-from penstock.operator.resources import Claim, ClaimResources, ClaimSpec
+from penstock.operator.resources import Claim, ClaimResources, ClaimSpec, Machine
 from penstock.render import labels
 
 from .test_plan_updates import old, rolling
-from .workers import Worker, busy, drained, ended, given, idle, leaving, starting, told
+from .workers import (
+    Worker,
+    busy,
+    drained,
+    ended,
+    given,
+    idle,
+    leaving,
+    machine,
+    on,
+    pod,
+    said,
+    spread,
+    starting,
+    told,
+)
 
 OWN = "uid of n"
 POLICIES = [(deleted, scaled) for deleted in ("Retain", "Delete") for scaled in ("Retain", "Delete")]
@@ -148,6 +165,47 @@ def test_a_claim_that_somebody_deleted_is_made_again() -> None:
     [body] = plan(now).claims
     assert body["metadata"]["name"] == "data-n-1"
     assert body["metadata"]["labels"][labels.INSTANCE] == "n"
+
+
+def on_machines(*workers: Worker, takers: tuple[Machine, ...], claims: tuple[str, ...] = ()) -> Snapshot:
+    """A NodeSet with a worker, and two claims, on each machine."""
+    wanted = {"spec": {"resources": {"requests": {"storage": "1Gi"}}}}
+    templates = [{"metadata": {"name": name}, **wanted} for name in ("data", "scratch")]
+    now = spread([one.metadata.name for one in takers], *workers)
+    there = {name: Claim(metadata=Meta(name=name, namespace="hpc", uid=name)) for name in claims}
+    made = node_set("n", scalingMode="DaemonSet", volumeClaimTemplates=templates)
+    return replace(now, node_set=made, takers=takers, claims=there)
+
+
+RACK = machine("rack1.example.com")
+NAMED = machine("rack1.example.com", annotations={HOSTNAME_OVERRIDE: "gpu7"})
+
+
+@pytest.mark.parametrize(
+    ("where", "names"),
+    [
+        (machine("rack1"), ["data-n-rack1", "scratch-n-rack1"]),
+        (RACK, ["data-n-rack1", "scratch-n-rack1"]),
+        (NAMED, ["data-n-gpu7", "scratch-n-gpu7"]),
+    ],
+)
+def test_claims_of_a_machines_worker_have_the_name_of_its_slurm_node(where: Machine, names: list[str]) -> None:
+    """Not of its pod, whose name says nothing to anybody: claim, NodeSet, Slurm node (ST-1)."""
+    now = on_machines(takers=(where,))
+    [one] = plan(now).create
+    assert claim_names(now.node_set, one.seat) == names
+    assert [body["metadata"]["name"] for body in Claims(now).made_for(one.seat)] == names
+
+
+def test_a_machines_worker_gets_back_the_claims_of_its_own_name() -> None:
+    """The pod tells it: the machine may be called otherwise by now."""
+    worker = Worker(
+        pod(on("rack1").pod.metadata.name, machine="rack1.example.com", node="rack1"), said("rack1", "IDLE")
+    )
+    now = on_machines(worker, takers=(RACK,), claims=("data-n-rack1", "scratch-n-gpu7"))
+    assert told(plan(now)) == ["claim scratch-n-rack1"]
+    now = on_machines(worker, takers=(RACK,), claims=("data-n-rack1", "scratch-n-rack1"))
+    assert told(plan(now)) == []
 
 
 @pytest.mark.parametrize(

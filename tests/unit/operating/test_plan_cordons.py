@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock.operator.nodeset.drains import CORDON_REASON, CORDONS, MARK, SCALE_IN
@@ -12,7 +13,20 @@ from penstock.operator.nodeset.plan import plan
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.resources import MachineCondition, MachineStatus
 
-from .workers import PERSON, Worker, busy, drained, draining, given, idle, machine, puzzling, starting, told
+from .workers import (
+    PERSON,
+    Worker,
+    busy,
+    drained,
+    draining,
+    given,
+    idle,
+    machine,
+    puzzling,
+    starting,
+    stranger,
+    told,
+)
 
 OLD, SHORT = CORDONS
 POD = "penstock: its pod is cordoned"
@@ -52,6 +66,41 @@ def test_a_cordoned_worker_is_drained(worker: Worker, reason: str | None) -> Non
     assert [one.why for one in decided.drain] == ([reason] if reason else [])
     assert not decided.undrain
     assert not decided.remove
+
+
+SILENT = [
+    idle(0),
+    busy(0),
+    draining(0, reason=POD),
+    drained(0, reason=POD),
+    drained(0, reason=PERSON, extra=""),
+]
+
+
+@pytest.mark.parametrize("worker", [stranger(0), stranger(0, **cordoned()), starting(0, **cordoned())])
+@pytest.mark.parametrize("unschedulable", [False, True])
+def test_a_node_that_slurm_does_not_know_is_neither_drained_nor_given_back(worker: Worker, unschedulable: bool) -> None:
+    """Slurm would refuse the order, and with it that of the others, which are asked for in the same request."""
+    alone = on_machine(given(1, worker), unschedulable=unschedulable)
+    assert told(plan(alone)) == []
+    beside = on_machine(given(2, worker, idle(1, machine="m2", **cordoned())), unschedulable=unschedulable)
+    assert told(plan(beside)) == ["drain n-1"], "who is known is cordoned all the same"
+    beside = on_machine(given(2, worker, drained(1, machine="m2")), unschedulable=unschedulable)
+    assert told(plan(beside)) == ["give back n-1"]
+
+
+@pytest.mark.parametrize("worker", SILENT)
+@pytest.mark.parametrize("unschedulable", [False, True])
+@pytest.mark.parametrize("annotations", [{}, {OLD: "true"}])
+def test_while_slurm_is_away_nobody_is_drained_or_given_back(
+    worker: Worker, unschedulable: bool, annotations: dict[str, str]
+) -> None:
+    """Whatever it said before: whose drain it is may have changed since."""
+    meta = msgspec.structs.replace(worker.pod.metadata, annotations=annotations)
+    worker = Worker(msgspec.structs.replace(worker.pod, metadata=meta), worker.report)
+    now = on_machine(given(1, worker, slurm=False), unschedulable=unschedulable)
+    assert told(plan(now)) == []
+    assert told(plan(replace(now, slurm={}))) == [], "it answers, and has forgotten all nodes"
 
 
 @pytest.mark.parametrize(

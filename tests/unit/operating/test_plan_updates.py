@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.unit.rendering.builders import node_set
 
 from penstock.operator.nodeset.plan import plan
 from penstock.operator.nodeset.revision import HASH
@@ -24,7 +25,9 @@ from .workers import (
     given,
     idle,
     leaving,
+    on,
     puzzling,
+    spread,
     starting,
     told,
 )
@@ -79,6 +82,34 @@ def going(now: Snapshot) -> list[str]:
 )
 def test_as_many_leave_as_may_be_missing(amount: int | str, workers: list[Worker], leave: list[str]) -> None:
     assert sorted(going(given(len(workers), *workers, **rolling(amount)))) == sorted(leave)
+
+
+@pytest.mark.parametrize("replicas", [0, 1, 40])
+@pytest.mark.parametrize(
+    ("amount", "there", "keepers", "leave"),
+    [
+        ("25%", "abcd", "", 1),
+        ("50%", "abcd", "", 2),
+        ("51%", "abcd", "", 3),
+        ("100%", "abcd", "", 4),
+        (3, "abcd", "", 3),
+        # A machine without its worker uses up what may be missing; one that only keeps its worker counts as long as
+        # that is there.
+        ("50%", "abc", "", 1),
+        ("25%", "abc", "", 0),
+        ("75%", "ab", "", 1),
+        ("50%", "abcdef", "ef", 3),
+        ("50%", "abcd", "ef", 2),
+    ],
+)
+def test_where_each_machine_has_a_worker_a_percentage_is_one_of_machines(
+    replicas: int, amount: int | str, there: str, keepers: str, leave: int
+) -> None:
+    """Of `abcd`, and of those that keep theirs; whatever `replicas` says, which counts for nothing there."""
+    workers = [old(on(name)) for name in there]
+    made = node_set("n", scalingMode="DaemonSet", replicas=replicas, **rolling(amount))
+    now = replace(spread("abcd", *workers, keepers=keepers), node_set=made)
+    assert len(going(now)) == leave
 
 
 def test_an_update_drains_first() -> None:

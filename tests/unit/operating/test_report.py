@@ -15,6 +15,7 @@ from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Plan
 from penstock.operator.resources import PodCondition
 
+from .test_plan_claims import claim, owner, with_claims
 from .workers import (
     SINCE,
     busy,
@@ -122,10 +123,47 @@ def told(now: Snapshot, decided: Plan | None = None, degraded: Cause | None = No
         (spread(["a"], on("a"), on("b")), {"Ready": "Ready", "Progressing": "Draining"}),
         (spread(["a"], on("a"), on("b", going=True)), {"Ready": "Ready", "Progressing": "ScalingIn"}),
         (spread(["a", "b"], on("a")), {"Ready": "WorkersMissing", "Progressing": "ScalingOut"}),
+        # A seat whose claim, or whose name, is in the way.
+        (
+            with_claims(2, idle(0), claims=[claim(0), claim(1, going=True)]),
+            {"Ready": "WorkersMissing", "Progressing": "ScalingOut", "Degraded": "ClaimsInTheWay"},
+        ),
+        (
+            with_claims(2, idle(0), claims=[claim(0), claim(1, owner("StatefulSet", "uid-db"))]),
+            {"Ready": "WorkersMissing", "Progressing": "ScalingOut", "Degraded": "ClaimsInTheWay"},
+        ),
+        # Its worker is there all the same; what belongs to somebody else is told.
+        (
+            with_claims(1, idle(0), claims=[claim(0, owner("StatefulSet", "uid-db"))]),
+            {"Ready": "Ready", "Degraded": "ClaimsInTheWay"},
+        ),
+        (
+            spread(["rack1.a", "rack1.b"]),
+            {"Ready": "WorkersMissing", "Progressing": "ScalingOut", "Degraded": "NamesInTheWay"},
+        ),
+        # What Slurm does not say comes first.
+        (
+            with_claims(1, draining(1), idle(2), claims=[claim(0, owner("StatefulSet", "uid-db"))], slurm=False),
+            {"Ready": "Ready", "Progressing": "Draining", "Degraded": "SlurmUnknown"},
+        ),
     ],
 )
 def test_what_the_conditions_say(now: Snapshot, expected: dict[str, str]) -> None:
     assert {kind: reason for kind, (reason, _) in told(now).items()} == expected
+
+
+def test_claims_in_the_way_are_named_once_each_and_only_some_of_them() -> None:
+    """A thousand seats may wait; three of them say enough."""
+    doomed = [claim(number, going=True) for number in range(5)]
+    words = 'claim "data-n-{}" is being deleted; its worker comes when it is gone'
+    told_of = "; ".join(words.format(number) for number in range(3))
+    assert told(with_claims(5, claims=doomed))["Degraded"] == ("ClaimsInTheWay", told_of)
+    taken = with_claims(1, claims=[claim(0, owner("StatefulSet", "uid-db"))])
+    reason, message = told(taken)["Degraded"]
+    assert reason == "ClaimsInTheWay"
+    assert 'claim "data-n-0" belongs to StatefulSet "db"; delete or rename one of the two' in message
+    assert told(with_claims(5, claims=[]))["Ready"][0] == "WorkersMissing"
+    assert "Degraded" not in told(with_claims(5, claims=[]))
 
 
 def test_the_worker_of_a_cordoned_machine_is_wanted_as_long_as_it_is_there() -> None:
