@@ -78,11 +78,11 @@ def _whole(sound: Any) -> Any:
 
 
 def _never_given_back(sound: Any) -> Any:
-    return lambda now, staying: (sound(now, staying)[0], [])
+    return lambda *given: (sound(*given)[0], [])
 
 
 def _never_drained(sound: Any) -> Any:
-    return lambda now, staying: ([], sound(now, staying)[1])
+    return lambda *given: ([], sound(*given)[1])
 
 
 def _looks_again_at_once(sound: Any) -> Any:

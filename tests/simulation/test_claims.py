@@ -88,7 +88,6 @@ async def test_another_size_is_asked_for_at_once() -> None:
         assert (len(refused(port)), size(here, FIRST)) == (2, "6Gi")
 
 
-@pytest.mark.xfail(strict=True, reason="nobody looks again: `again` of that look is None")
 @simulated
 async def test_a_claim_that_may_grow_after_all_does_though_nothing_else_happens() -> None:
     """Somebody mended the storage class, of which we hear nothing."""

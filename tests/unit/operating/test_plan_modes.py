@@ -217,7 +217,6 @@ def test_who_is_one_too_many_on_its_machine_is_drained_and_its_jobs_are_waited_f
     assert told(plan(spread(["a"], dear, empty))) == ["remove n-x if drained"]
 
 
-@pytest.mark.xfail(reason="the node is drained for the one and given back for the other, in turns and for ever")
 @pytest.mark.parametrize("state", ["IDLE+DRAIN", "MIXED+DRAIN"])
 def test_a_node_that_drains_for_one_of_its_workers_is_not_given_back_for_the_other(state: str) -> None:
     """Both have the machine's name, and Slurm has one node of it."""

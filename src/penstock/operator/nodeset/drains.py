@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Cause, Drain, Leaving
@@ -95,8 +96,10 @@ def _conditions(now: Snapshot, machine: Machine) -> Iterator[str]:
             yield f"({one.reason}: {one.message})"
 
 
-def cordon_orders(now: Snapshot, staying: Iterable[Pod]) -> tuple[list[Drain], list[str]]:
-    """Drains to order for workers that stay, and nodes to give back."""
+def cordon_orders(
+    now: Snapshot, staying: Iterable[Pod], left: AbstractSet[str] = frozenset()
+) -> tuple[list[Drain], list[str]]:
+    """Drains to order for workers that stay, and nodes to give back; not those that others leave, who may be twins."""
     if not now.slurm:
         return [], []
     drain, undrain = list[Drain](), list[str]()
@@ -104,7 +107,7 @@ def cordon_orders(now: Snapshot, staying: Iterable[Pod]) -> tuple[list[Drain], l
     for pod in staying:
         report = now.report(pod)
         # One that ended with its machine may be called ready for ever.
-        if report is None or pod.ended:
+        if report is None or pod.ended or report.name in left:
             continue
         reason, drains = reasons.get(pod.spec.node_name) or _pod_reason(pod), report.condition.drain
         if reason is None:

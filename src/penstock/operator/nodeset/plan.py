@@ -41,7 +41,7 @@ def plan(now: Snapshot) -> Plan:
     gone = {one.pod.metadata.uid for one in going}
     staying = [pod for pod in now.there if pod.metadata.uid not in gone]
     steps = [_step(now, one) for one in going]
-    drain, undrain = cordon_orders(now, staying)
+    drain, undrain = cordon_orders(now, staying, {slurm_node(now.node_set, one.pod) for one in going})
     ended = [pod for pod in staying if pod.ended and pod.metadata.uid not in now.young]
     remove = [
         replace(step, claims=claims.gone_with(one))
