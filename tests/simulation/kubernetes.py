@@ -18,7 +18,7 @@ from penstock.operator.resources import JOBS, PODS
 
 from .loop import clock
 from .sight import Sight
-from .workloads import Workloads
+from .workloads import Workloads, is_ready
 
 
 @dataclass(slots=True)
@@ -26,7 +26,10 @@ class Delays:
     """How slow Kubernetes is, in seconds. May be changed while it runs."""
 
     schedule: float = 0.2
-    start: float = 1.0
+    start: float = 0.7
+    """Until a pod runs."""
+    ready: float = 0.3
+    """From then on, until it is ready."""
     stop: float = 0.5
     orphan: float = 40.0
     """Until pods of a machine that is no more are removed."""
@@ -39,6 +42,8 @@ class Kubernetes:
 
     def __init__(self, store: Cluster, sight: Sight) -> None:
         self.delays = Delays()
+        self.on_started: list[Callable[[Whole], None]] = []
+        """Told of each pod that runs from now on; it is not ready yet."""
         self.on_ready: list[Callable[[Whole], None]] = []
         self.on_leaving: list[Callable[[Whole], None]] = []
         self.on_gone: list[Callable[[Whole], None]] = []
@@ -115,12 +120,10 @@ class Kubernetes:
         with suppress(NotFound):
             if pod.metadata.deletion_timestamp:
                 await self._end(pod)
-                return
-            await self._ready(pod, "False")
-            await asyncio.sleep(self.delays.start)
-            if self._is_well(pod):
-                await self._ready(pod, "True")
-                _tell(self.on_ready, pod)
+            elif self._is_well(pod):
+                await self._ready(pod, "False")
+                await asyncio.sleep(self.delays.start)
+                await self._start(pod)
 
     def _gone(self, pod: Whole) -> None:
         life, _ = self._lives.pop(pod.metadata.uid)
@@ -133,11 +136,20 @@ class Kubernetes:
         with suppress(NotFound):
             if not await self._leaves_within(leaving, self.delays.schedule) and await self._bind(pod, leaving):
                 if not await self._leaves_within(leaving, self.delays.start) and await self._mount(pod, leaving):
-                    await self._ready(pod, "True")
-                    _tell(self.on_ready, pod)
+                    await self._ready(pod, "False")
+                    await self._start(pod)
                 await leaving.wait()
             if self._has_kubelet(pod):
                 await self._end(pod)
+
+    async def _start(self, pod: Whole) -> None:
+        """What runs in a pod begins, and answers a moment later, if it is still there by then."""
+        if self._is_well(pod):
+            _tell(self.on_started, pod)
+            await self._leaves_within(self._lives[pod.metadata.uid][1], self.delays.ready)
+        if self._is_well(pod):
+            await self._ready(pod, "True")
+            _tell(self.on_ready, pod)
 
     async def _bind(self, pod: Whole, leaving: asyncio.Event) -> bool:
         """Give the pod a machine; false when it is deleted before there is one."""
@@ -178,14 +190,21 @@ class Kubernetes:
             {"type": "PodScheduled", "status": "True"},
             {"type": "Ready", "status": status, "lastTransitionTime": since},
         ]
-        await self._tell_status(pod, {"phase": "Running", "conditions": conditions})
+        await self._tell_status(pod, {"phase": "Running", "conditions": [*conditions, *self._said_by_others(pod)]})
+
+    def _said_by_others(self, pod: Whole) -> list[Json]:
+        """Conditions that are none of kubelet's: it leaves them as they are."""
+        now = self.pods.get(pod.metadata.name, pod.metadata.namespace)
+        there = now.status.get("conditions") or [] if now else []
+        return [one for one in there if one["type"] not in {"PodScheduled", "Ready"}]
 
     async def flap(self, pod: Whole, seconds: float) -> None:
         """A pod that is ready is not for a while, though all goes on in it."""
         with suppress(NotFound):
-            if self._is_well(pod):
-                await self._ready(pod, "False")
-                await asyncio.sleep(seconds)
+            if not self._is_well(pod) or not self._is_ready(pod):
+                return
+            await self._ready(pod, "False")
+            await asyncio.sleep(seconds)
             if self._is_well(pod):
                 await self._ready(pod, "True")
 
@@ -205,6 +224,10 @@ class Kubernetes:
             and now.metadata.deletion_timestamp is None
             and self._has_kubelet(pod)
         )
+
+    def _is_ready(self, pod: Whole) -> bool:
+        now = self.pods.get(pod.metadata.name, pod.metadata.namespace)
+        return now is not None and is_ready(now)
 
     async def _end(self, pod: Whole) -> None:
         await self._ready(pod, "False")

@@ -174,14 +174,15 @@ class Port(Wrapper):
         """What happens after `since`, as long as the line holds."""
         self.watches.append(Call("watch", resource.name, now()))
         await self.travel()
-        left = self.cut_after() if self.cut_after else -1
+        left: int | None = None
         async with aclosing(super().watch(resource, where, since=since)) as events:
             async for event in events:
                 await self.hears.wait()
                 await self.travel()
+                # Also a watch that was there before the lines began to break.
+                left = None if self.cut_after is None else self.cut_after() if left is None else left - 1
                 if left == 0:
                     raise Unreachable("simulated: the line broke")
-                left -= 1
                 yield event
 
 

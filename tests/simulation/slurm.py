@@ -1,4 +1,4 @@
-"""A model of slurmctld behind slurmrestd: nodes register when their worker is ready, jobs run on nodes for a while.
+"""A model of slurmctld behind slurmrestd: nodes register when their worker begins, jobs run on nodes for a while.
 
 The transitions are those that `tests/played` read off the real daemons. It keeps the first promise's books: a job that
 ends because its worker went is `lost`.
@@ -7,6 +7,7 @@ ends because its worker went is `lost`.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -19,7 +20,7 @@ from .slurm_records import REFUSED, WHOLE, Job, Node, Window
 
 _LAST_WORDS = "slurm-operator: the worker's pod ends"
 _REGISTRATION = 0.3
-"""Seconds between a worker's readiness and its registration."""
+"""Seconds between a worker's readiness and its registration, or the most between its beginning and that."""
 _CREDENTIAL = 121.0
 """Seconds before a job that was put back into the queue is tried again."""
 _SAVED_AFTER = 3.0
@@ -53,6 +54,10 @@ class Slurm:
     on_forgotten: Callable[[Node], None] = lambda _node: None
     """Told of each node whose last change slurmctld forgot."""
     _waiting: list[Job] = field(default_factory=list)
+    _registering: dict[str, asyncio.TimerHandle] = field(default_factory=dict)
+    """Workers that register, or did, by their uids, and when."""
+    _late: set[str] = field(default_factory=set)
+    """Those that run, and do so only some time after they are ready."""
 
     def submit(
         self, count: int, seconds: float, *, on: str = "", nodes: int = 1, share: int = WHOLE, partition: str = ""
@@ -82,13 +87,33 @@ class Slurm:
         """Whether there are jobs that have not ended."""
         return bool(self._waiting) or any(node.jobs or node.ending for node in self.nodes.values())
 
+    def started(self, pod: Whole) -> None:
+        """A worker's slurmd begins. About half of them register before kubelet says that they are ready."""
+        if not _is_worker(pod):
+            return
+        self._never_registers(pod)
+        if random.random() < 0.5:  # noqa: S311 - chance, not secrecy
+            self._registers_in(random.random() * _REGISTRATION, pod)  # noqa: S311
+        else:
+            self._late.add(pod.metadata.uid)
+
     def ready(self, pod: Whole) -> None:
         """A worker's slurmd answers."""
-        if _is_worker(pod):
-            asyncio.get_running_loop().call_later(_REGISTRATION, self.register, pod)
+        if pod.metadata.uid in self._late:
+            self._registers_in(_REGISTRATION, pod)
+
+    def _registers_in(self, seconds: float, pod: Whole) -> None:
+        self._never_registers(pod)
+        self._registering[pod.metadata.uid] = asyncio.get_running_loop().call_later(seconds, self.register, pod)
+
+    def _never_registers(self, pod: Whole) -> None:
+        self._late.discard(pod.metadata.uid)
+        if (timer := self._registering.pop(pod.metadata.uid, None)) is not None:
+            timer.cancel()
 
     def leaving(self, pod: Whole) -> None:
         """A worker is told to end: its last words take the node down, and whatever ran there. A drain keeps its own."""
+        self._never_registers(pod)
         node = self._node_of(pod)
         if node is None:
             return
@@ -97,6 +122,7 @@ class Slurm:
 
     def machine_lost(self, pod: Whole) -> None:
         """A worker's machine is no more: neither is its slurmd, and what ran there died of that, not of us."""
+        self._never_registers(pod)
         if (node := self._node_of(pod)) is not None:
             # Slurm adds to a reason that is there; 24.11 and 26.05 agree.
             self._goes_down(node, f"{node.reason} : Not responding" if node.reason else "Not responding")

@@ -12,6 +12,7 @@ from penstock.render import labels
 
 from .manifests import RESOURCES, Seen, sample, secret, token
 from .port import Port
+from .slurm_records import Node
 from .world import World, world
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z")
@@ -85,10 +86,13 @@ def _end(here: World) -> End:
         if kind not in {"Event", "Lease"}
         for item in here.sight.all(kind)
         if kind != "Pod" or item in here.sight.workers()
-    } | {
-        ("Slurm", node.name): {**node.report(), "reason_changed_at": "some time", "jobs": sorted(node.jobs)}
-        for node in here.slurm.nodes.values()
-    }
+    } | {("Slurm", node.name): _last_seen(node) for node in here.slurm.nodes.values()}
+
+
+def _last_seen(node: Node) -> Json:
+    # Who gave a reason that is gone is there or not: a worker may register before its node is given back, or after.
+    whose = {"reason_changed_at": "some time", "reason_set_by_user": node.by if node.reason else ""}
+    return {**node.report(), **whose, "jobs": sorted(node.jobs)}
 
 
 def _lasting(kind: str, item: Seen) -> Json:

@@ -65,6 +65,7 @@ class World:
         self.keys.watch()
         self.kubernetes = Kubernetes(self.store, self.sight)
         self.slurmrestd = SlurmRestd(self.slurm, key=self._jwt_key, up=self._daemons_run)
+        self.kubernetes.on_started.append(self.slurm.started)
         self.kubernetes.on_ready += [self.slurm.ready, self.guards.ready, self.keys.ready]
         self.kubernetes.on_leaving.append(self.slurm.leaving)
         self.kubernetes.on_machine_lost.append(self.slurm.machine_lost)
