@@ -47,8 +47,9 @@ sim: dev ## N simulated schedules of people and bad weather, from seed SEED on
 fuzz: dev ## feed the plugin's parsers with nonsense, MINUTES long together
 	@.venv/bin/python tools/spank.py fuzz --minutes $(or $(MINUTES),10)
 
-bench: dev ## how fast: rendering, start of the command
+bench: dev ## how fast: rendering, start of the command, the planner
 	@.venv/bin/python bench/bench.py
+	@.venv/bin/python bench/plan.py
 
 crds: runtime ## write the CRDs anew into charts/
 	@.venv/bin/penstock crds --directory charts/slurm-operator/crds

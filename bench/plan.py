@@ -1,15 +1,20 @@
-"""How long the planner thinks about ten thousand workers: at rest, shrinking, updating, cordoned; CPU time."""
+"""How long the planner thinks about ten thousand workers, in CPU time: at rest, shrinking, updating, cordoned.
+
+Once more with a worker on each machine, and in a maintenance window.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.api.nodeset import NodeSet
 from penstock.api.validation import decode
 from penstock.cluster.resources import Meta, OwnerReference
 from penstock.operator.nodeset.plan import plan
+from penstock.operator.nodeset.reservation import name_of
 from penstock.operator.nodeset.revision import HASH
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.resources import (
@@ -23,7 +28,7 @@ from penstock.operator.resources import (
     PodSpec,
     PodStatus,
 )
-from penstock.render import labels
+from penstock.render import labels, names
 from penstock.slurm.rest.messages import NodeReport
 
 _COUNT, _ROUNDS, _BAR = 10_000, 7, 0.100
@@ -41,6 +46,8 @@ def main() -> int:
         "all machines are cordoned": replace(rest, machines=_machines(cordoned=True)),
         "nobody is there": replace(rest, pods=(), claims={}),
         "deleted": replace(busy, deleting=True),
+        **_on_each_machine(),
+        "ScheduledUpdate, in the window": _in_window(),
     }
     missed = [name for name, now in cases.items() if not _row(name, now)]
     return 1 if missed else 0
@@ -77,40 +84,66 @@ def _node_set(replicas: int, **spec: object) -> NodeSet:
     return made
 
 
-def _machines(*, cordoned: bool) -> dict[str, Machine]:
-    names = [f"m{number}" for number in range(100)]
-    return {name: Machine(Meta(name), MachineSpec(unschedulable=cordoned)) for name in names}
+def _on_each_machine() -> dict[str, Snapshot]:
+    """DaemonSet mode: all is well, half of the machines are meant for others now, half of them lack their worker."""
+    node_set = _node_set(0, scalingMode="DaemonSet")
+    machines = _machines(_COUNT, cordoned=False)
+    newest = Snapshot(node_set=node_set, pods=()).revision
+    pods = [_pod(names.machine_worker(node_set, one), one, one, newest, mode="DaemonSet") for one in machines]
+    well = replace(
+        _around(node_set, pods, "IDLE"), machines=machines, takers=[*machines.values()], keepers=machines.keys()
+    )
+    half = [*machines][: _COUNT // 2]
+    return {
+        "DaemonSet, at rest": well,
+        "DaemonSet, half shall go": replace(well, takers=[machines[one] for one in half], keepers={*half}),
+        "DaemonSet, half are missing": replace(well, pods=pods[: _COUNT // 2]),
+    }
+
+
+def _in_window() -> Snapshot:
+    """All workers are of an old template, and the window is open on all of them."""
+    window = {"startTime": "2026-11-16T08:00:00Z", "duration": "4h"}
+    strategy = {"type": "ScheduledUpdate", "scheduledUpdate": window}
+    node_set = _node_set(_COUNT, updateStrategy=strategy, extraConf="Weight=2")
+    now = replace(_world(_COUNT, "ALLOCATED"), node_set=node_set)
+    state, window_of = ("ALLOCATED", "MAINTENANCE", "DYNAMIC_NORM"), name_of(node_set)
+    nodes = {name: NodeReport(name=name, state=state, reservation=window_of) for name in now.slurm or ()}
+    return replace(now, slurm=nodes)
+
+
+def _machines(count: int = 100, *, cordoned: bool) -> dict[str, Machine]:
+    return {name: Machine(Meta(name), MachineSpec(unschedulable=cordoned)) for name in map("m{}".format, range(count))}
 
 
 def _world(count: int, state: str) -> Snapshot:
     node_set = _node_set(count)
     newest = Snapshot(node_set=node_set, pods=()).revision
-    pods = [_pod(number, newest) for number in range(count)]
+    pods = [_pod(f"n-{number}", f"n-{number}", f"m{number % 100}", newest) for number in range(count)]
+    return replace(_around(node_set, pods, state), machines=_machines(cordoned=False))
+
+
+def _around(node_set: NodeSet, pods: Sequence[Pod], state: str) -> Snapshot:
+    """Workers, each with its claim and its Slurm node."""
+    nodes = [pod.spec.hostname for pod in pods]
     owner = OwnerReference("NodeSet", "n", "uid", controller=True)
-    claims = [
-        Claim(
-            Meta(f"data-n-{number}", uid=f"c{number}", owner_references=(owner,)),
-            ClaimSpec(ClaimResources({"storage": "1Gi"})),
-        )
-        for number in range(count)
-    ]
-    nodes = {pod.metadata.name: NodeReport(name=pod.metadata.name, state=(state, "DYNAMIC_NORM")) for pod in pods}
+    spec = ClaimSpec(ClaimResources({"storage": "1Gi"}))
+    keys = [node.removeprefix("n-") for node in nodes]
+    claims = [Claim(Meta(f"data-n-{key}", uid=f"c-{key}", owner_references=(owner,)), spec) for key in keys]
     return Snapshot(
-        node_set=node_set, pods=pods, slurm=nodes, claims={one.metadata.name: one for one in claims},
-        machines=_machines(cordoned=False),
+        node_set=node_set, pods=pods, claims={one.metadata.name: one for one in claims},
+        slurm={node: NodeReport(name=node, state=(state, "DYNAMIC_NORM")) for node in nodes},
     )  # fmt: skip
 
 
-def _pod(number: int, revision: str) -> Pod:
-    name = f"n-{number}"
-    own = {
-        HASH: revision, labels.CLUSTER: "slurm", labels.POD_HOSTNAME: name, labels.POD_INDEX: str(number),
-        labels.SCALING_MODE: "StatefulSet",
-    }  # fmt: skip
+def _pod(name: str, node: str, machine: str, revision: str, *, mode: str = "StatefulSet") -> Pod:
+    own = {HASH: revision, labels.CLUSTER: "slurm", labels.POD_HOSTNAME: node, labels.SCALING_MODE: mode}
+    if mode == "StatefulSet":
+        own[labels.POD_INDEX] = name.rpartition("-")[2]
     ready = PodCondition("Ready", "True", last_transition_time="2026-11-16T08:00:00Z")
     return Pod(
-        metadata=Meta(name, "hpc", f"uid-{number}", "1", labels=own),
-        spec=PodSpec(node_name=f"m{number % 100}", hostname=name),
+        metadata=Meta(name, "hpc", f"uid-{name}", "1", labels=own),
+        spec=PodSpec(node_name=machine, hostname=node),
         status=PodStatus(phase="Running", conditions=(PodCondition("PodScheduled", "True"), ready)),
     )
 

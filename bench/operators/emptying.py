@@ -1,4 +1,4 @@
-"""How soon a cluster of idle workers is empty: drained in Slurm, deleted in Kubernetes, gone."""
+"""How soon a cluster of idle workers is empty: drained in Slurm, deleted in Kubernetes, gone. There is a bar."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from operators.tally import Tally, tally
 from operators.world import World, bare_pods, played_slurm, world
 
 _NODE = "/slurm/v0.0.42/node/{name}"
+_BAR = 2.0
+"""How many times as long as a loop that thinks of nothing it may take."""
 _DRAIN = {"state": ["DRAIN"], "reason": "bench: to be deleted"}
 
 
@@ -26,7 +28,7 @@ async def measure(plan: Plan, report: Report) -> None:
         before = await _bare(plan, report, made, count, "before")
         taken = await _operator(plan, report, made, count)
         after = await _bare(plan, report, made, count, "after")
-        report.add(f"{count} idle workers -> 0: gone", taken, raw=(before + after) / 2)
+        report.add(f"{count} idle workers -> 0: gone", taken, raw=(before + after) / 2, bar=_BAR)
         report.details["load of the machine, after"] = os.getloadavg()
 
 

@@ -19,11 +19,18 @@ class Figure:
     unit: str = "s"
     raw: float | None = None
     """The same done by a bare loop in the same run."""
+    bar: float | None = None
+    """How many times the bare one it may be at most."""
 
     @property
     def ratio(self) -> float | None:
         """How many times the bare one."""
         return self.value / self.raw if self.raw else None
+
+    @property
+    def reached(self) -> bool:
+        """Whether it is as good as it has to be; without a bar anything is."""
+        return self.bar is None or (self.ratio is not None and self.ratio <= self.bar)
 
 
 @dataclass(slots=True)
@@ -38,9 +45,16 @@ class Report:
         """Put another bare figure beside those that were compared with one, by what was measured."""
         self.figures = [replace(one, raw=raw.get(one.what, one.raw)) for one in self.figures]
 
-    def add(self, what: str, value: float, unit: str = "s", *, raw: float | None = None) -> float:
+    @property
+    def missed(self) -> list[Figure]:
+        """Those that are not as good as they have to be."""
+        return [one for one in self.figures if not one.reached]
+
+    def add(
+        self, what: str, value: float, unit: str = "s", *, raw: float | None = None, bar: float | None = None
+    ) -> float:
         """Note a figure, and say so to whoever waits."""
-        self.figures.append(Figure(what, value, unit, raw))
+        self.figures.append(Figure(what, value, unit, raw, bar))
         say(_line(self.figures[-1]))
         return value
 
@@ -53,7 +67,7 @@ class Report:
 
     def json(self) -> str:
         """For programs."""
-        figures = [asdict(figure) | {"ratio": figure.ratio} for figure in self.figures]
+        figures = [asdict(figure) | {"ratio": figure.ratio, "reached": figure.reached} for figure in self.figures]
         return json.dumps({"figures": figures, "details": self.details}, indent=2) + "\n"
 
 
@@ -66,4 +80,5 @@ def say(line: str) -> None:
 def _line(figure: Figure) -> str:
     raw = f"{figure.raw:9.2f} {figure.unit}" if figure.raw is not None else ""
     ratio = f"{figure.ratio:7.2f}" if figure.ratio is not None else ""
-    return f"{figure.what:<58} {figure.value:10.2f} {figure.unit:<3}{raw:>9} {ratio}".rstrip()
+    verdict = f"  (bar {figure.bar:g}: {'reached' if figure.reached else 'MISSED'})" if figure.bar is not None else ""
+    return f"{figure.what:<58} {figure.value:10.2f} {figure.unit:<3}{raw:>9} {ratio}{verdict}".rstrip()

@@ -8,7 +8,7 @@ from tests.machine.test_life import (
     test_every_worker_is_replaced_under_a_stream_of_jobs,
     test_while_slurmrestd_is_frozen_nobody_goes,
     test_who_cordons_a_pod_drains_its_node,
-    test_who_is_killed_while_a_set_shrinks_costs_no_job,
+    test_who_is_killed_while_workers_leave_costs_no_job,
 )
 
 __all__ = [
@@ -17,5 +17,5 @@ __all__ = [
     "test_every_worker_is_replaced_under_a_stream_of_jobs",
     "test_while_slurmrestd_is_frozen_nobody_goes",
     "test_who_cordons_a_pod_drains_its_node",
-    "test_who_is_killed_while_a_set_shrinks_costs_no_job",
+    "test_who_is_killed_while_workers_leave_costs_no_job",
 ]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -12,6 +15,9 @@ from .site import WORKERS, Site, eventually
 
 _UNDER_WAY = {"", "PENDING", "CONFIGURING", "RUNNING", "COMPLETING"}
 """States of a job that has not ended; none while slurmctld is away."""
+
+_WAITING = 3
+"""Jobs of a stream that wait for a node while it flows: as many as workers of most tests."""
 
 
 def accounted(cluster: Site, job: int) -> Any:
@@ -26,6 +32,60 @@ def accounted(cluster: Site, job: int) -> Any:
 
     how = eventually(lambda: _state_if_told(cluster, job), lambda state: state not in _UNDER_WAY)
     return eventually(ask, lambda found: found and found["time"]["end"] and found["state"]["current"] == [how])
+
+
+class Outcome(NamedTuple):
+    """What the database says of a job."""
+
+    state: str
+    code: int | None
+    restarts: int
+    node: str
+    start: int
+    """Unix seconds."""
+
+    @property
+    def well(self) -> bool:
+        """Whether it ran once, and to its end."""
+        return (self.state, self.code, self.restarts) == ("COMPLETED", 0, 0)
+
+
+def all_completed(cluster: Site, jobs: Collection[int]) -> dict[int, Outcome]:
+    """How jobs ended, each of them well, once the database has heard of it."""
+
+    def ask() -> dict[int, Outcome]:
+        listed = ",".join(map(str, jobs))
+        records = msgspec.json.decode(cluster.slurm("sacct", "-X", "--json", f"--jobs={listed}"))["jobs"]
+        return {one["job_id"]: _outcome(one) for one in records}
+
+    return eventually(ask, lambda found: found.keys() >= {*jobs} and all(one.well for one in found.values()))
+
+
+def _outcome(record: Any) -> Outcome:
+    [state], code = record["state"]["current"], record["exit_code"]["return_code"]
+    number = code["number"] if code["set"] else None
+    return Outcome(state, number, record["restart_cnt"], record["nodes"], record["time"]["start"])
+
+
+@contextmanager
+def stream(cluster: Site) -> Iterator[list[int]]:
+    """Submit short jobs all the time, so that whoever can take one has one; the numbers of those that there are."""
+    jobs, over = list[int](), threading.Event()
+    submit = "sbatch --parsable --output=/dev/null --wrap='sleep 1'; squeue --noheader --states=PENDING --format=%A"
+
+    def flow() -> None:
+        while not over.is_set():
+            number, *waiting = cluster.slurm("bash", "-c", f"set -e; {submit}").split()
+            jobs.append(int(number))
+            over.wait(len(waiting) / _WAITING)
+
+    with ThreadPoolExecutor(1) as aside:
+        flowing = aside.submit(flow)
+        try:
+            yield jobs
+        finally:
+            over.set()
+        flowing.result()
 
 
 def held(cluster: Site) -> int:

@@ -7,19 +7,22 @@ too many.
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import msgspec
 import pytest
 
+from penstock.api.objects import Json
 from penstock.engine import processes
 from penstock.engine.processes import Identity
 
-from .jobs import Patient, accounted, held, idle
+from .jobs import Patient, all_completed, held, idle, stream
 from .site import WORKERS, Site, condition, eventually, is_ready
-from .test_deaths import SLURMCTLD, init, kill, served_again
+from .test_deaths import SLURMCTLD, again, init, kill, served_again
 from .test_scaling import scale, workers
 from .traces import containers, process_of
 
@@ -44,50 +47,63 @@ def test_a_set_shrinks_under_running_jobs(cluster: Site) -> None:
 
 
 def test_every_worker_is_replaced_under_a_stream_of_jobs(cluster: Site) -> None:
-    """A rolling update: all workers are new ones, and every job ran once and ended well."""
+    """A rolling update: jobs come until it is done, some end on workers that drain, some begin on new ones."""
     scale(cluster, WORKERS, 3)
-    before = {pod["metadata"]["uid"] for pod in workers(cluster)}
-    jobs = [submitted(cluster, seconds) for seconds in (1, 2, 3) * 6]
-    with edited(cluster):
-        cluster.until("nodesets", WORKERS, lambda one: one["status"].get("updatedReplicas") == 3 and is_ready(one))
-        assert before.isdisjoint(pod["metadata"]["uid"] for pod in workers(cluster))
-        for job in jobs:
-            ended_well(cluster, job)
+    before = uids(cluster)
+    longer = Patient(cluster, 2)
+    with stream(cluster) as jobs:
+        edit(cluster)
+        eventually(lambda: draining(cluster), lambda found: "compute-2" in found)
+        assert longer.state() == "RUNNING"
+        longer.end()
+        updated(cluster, 3)
+        assert before.isdisjoint(uids(cluster))
         cluster.says("rollout", "status", f"nodeset/{WORKERS}", "--timeout=60s")
+    born = {f"compute-{ordinal(pod)}": moment(pod["metadata"]["creationTimestamp"]) for pod in workers(cluster)}
+    assert any(job.start > born[job.node] for job in all_completed(cluster, jobs).values())
 
 
+@pytest.mark.parametrize("course", ["shrinks", "is updated"])
 @pytest.mark.parametrize("victim", ["penstock", "slurmctld"])
-def test_who_is_killed_while_a_set_shrinks_costs_no_job(cluster: Site, victim: str) -> None:
+def test_who_is_killed_while_workers_leave_costs_no_job(cluster: Site, victim: str, course: str) -> None:
     scale(cluster, WORKERS, 3)
-    jobs = [Patient(cluster, number) for number in range(3)]
-    cluster.says("scale", f"nodeset/{WORKERS}", "--replicas=0")
-    eventually(lambda: draining(cluster), lambda found: len(found) == 3)
-    if victim == "penstock":
-        served = process_of(cluster, "serve")
-        kill(served)
-        served_again(cluster, served)
+    jobs, before = [Patient(cluster, number) for number in range(3)], uids(cluster)
+    if course == "shrinks":
+        cluster.says("scale", f"nodeset/{WORKERS}", "--replicas=0")
     else:
-        # What slurmctld has not written down is forgotten when it is killed.
-        cluster.slurm("scancel", str(held(cluster)))
-        kill(init(containers(cluster)[SLURMCTLD]))
-    assert len(workers(cluster)) == 3
+        edit(cluster)
+    eventually(lambda: draining(cluster), lambda found: len(found) == (3 if course == "shrinks" else 1))
+    if victim == "penstock":
+        killed_operator(cluster)
+    else:
+        kill(forgets_nothing(cluster))
+    assert uids(cluster) == before
     for job in jobs:
         job.end()
-    cluster.until("nodesets", WORKERS, lambda one: one["status"]["replicas"] == 0)
+    if course == "shrinks":
+        cluster.until("nodesets", WORKERS, lambda one: one["status"]["replicas"] == 0)
+    else:
+        updated(cluster, 3)
+        assert before.isdisjoint(uids(cluster))
 
 
 def test_while_slurmrestd_is_frozen_nobody_goes(cluster: Site) -> None:
-    """What Slurm does not say is not known; and it is said that it is not. A job that runs meanwhile ends well."""
+    """What Slurm does not say is not known, and it is said that it is not: not even who has become idle goes."""
     scale(cluster, WORKERS, 3)
-    job = Patient(cluster, 0)
-    name = next(one for one in containers(cluster) if one.endswith("/slurmrestd"))
-    frozen = init(containers(cluster)[name])
-    with stopped(frozen):
-        cluster.says("scale", f"nodeset/{WORKERS}", "--replicas=1")
+    jobs, before = {f"compute-{number}": Patient(cluster, number) for number in range(3)}, uids(cluster)
+    cluster.says("scale", f"nodeset/{WORKERS}", "--replicas=1")
+    first, second = eventually(lambda: draining(cluster), lambda found: len(found) == 2)
+    with stopped(init(containers(cluster)[slurmrestd(cluster)])):
+        jobs.pop(first).end()
         cluster.until("nodesets", WORKERS, lambda one: condition(one, "Degraded").get("reason") == "SlurmUnknown")
-        assert len(workers(cluster)) == 3
-    job.end()
+        assert uids(cluster) == before
+    cluster.until("pods", pod_of(first), lambda pod: not pod)
+    assert len(uids(cluster)) == 2
+    jobs.pop(second).end()
     cluster.until("nodesets", WORKERS, lambda one: one["status"]["replicas"] == 1)
+    [stays] = jobs.values()
+    assert stays.state() == "RUNNING"
+    stays.end()
 
 
 def test_a_persons_drain_shows_on_the_pod_and_stays(cluster: Site) -> None:
@@ -95,53 +111,100 @@ def test_a_persons_drain_shows_on_the_pod_and_stays(cluster: Site) -> None:
     pod = f"{WORKERS}-1"
     cluster.slurm("scontrol", "update", "NodeName=compute-1", "State=DRAIN", "Reason=bad disk")
     try:
-        cluster.until("pods", pod, lambda one: annotated(one).get(SOURCE, "").startswith("slurm: "))
-        cluster.until("pods", pod, lambda one: condition(one, "SlurmNodeStateDrain").get("message") == "bad disk")
+        see_drain(cluster)
         first = cluster.get("pods", pod)["metadata"]["uid"]
         cluster.says("delete", "pod", pod, "--timeout=60s")
         cluster.until("pods", pod, lambda one: one and one["metadata"]["uid"] != first and is_ready(one))
-        eventually(lambda: reason(cluster, "compute-1"), lambda text: text == "bad disk")
+        see_drain(cluster)
+        forgets_nothing(cluster)
+        for name in (slurmrestd(cluster), SLURMCTLD):
+            before = containers(cluster)[name]
+            kill(init(before))
+            again(cluster, name.partition("/")[0], before)
+        killed_operator(cluster)
+        # That somebody else is drained and given back shows that all of them work, and what they think of drains.
+        cordon_and_uncordon(cluster, 0)
+        see_drain(cluster)
     finally:
         cluster.slurm("scontrol", "update", "NodeName=compute-1", "State=UNDRAIN")
 
 
 def test_who_cordons_a_pod_drains_its_node(cluster: Site) -> None:
     """NS-4: and who uncordons it gives it back."""
-    pod = f"{WORKERS}-1"
+    cordon_and_uncordon(cluster, 1)
+
+
+def cordon_and_uncordon(cluster: Site, worker: int) -> None:
+    """Have a worker take no jobs, and take some again."""
+    pod, node = f"{WORKERS}-{worker}", f"compute-{worker}"
     cluster.says("annotate", f"pod/{pod}", f"{CORDON}=true")
-    eventually(lambda: reason(cluster, "compute-1"), lambda text: text == "penstock: its pod is cordoned")
+    eventually(lambda: reason(cluster, node), lambda text: text == "penstock: its pod is cordoned")
     cluster.says("annotate", f"pod/{pod}", f"{CORDON}-")
-    eventually(lambda: idle(cluster), lambda found: "compute-1" in found)
+    eventually(lambda: idle(cluster), lambda found: node in found)
+
+
+def see_drain(cluster: Site) -> None:
+    """A person's, of the second worker: in Slurm, and on its pod."""
+    pod = f"{WORKERS}-1"
+    eventually(lambda: reason(cluster, "compute-1"), lambda text: text == "bad disk")
+    cluster.until("pods", pod, lambda one: annotated(one).get(SOURCE, "").startswith("slurm: "))
+    cluster.until("pods", pod, lambda one: condition(one, "SlurmNodeStateDrain").get("message") == "bad disk")
+
+
+def killed_operator(cluster: Site) -> None:
+    """Kill whoever looks after the cluster, and wait until somebody else does."""
+    served = process_of(cluster, "serve")
+    kill(served)
+    served_again(cluster, served)
+
+
+def forgets_nothing(cluster: Site) -> Identity:
+    """Wait until slurmctld has written down all that is, which it would forget if it was killed before; slurmctld."""
+    cluster.slurm("scancel", str(held(cluster)))
+    return init(containers(cluster)[SLURMCTLD])
+
+
+def slurmrestd(cluster: Site) -> str:
+    """Its pod and container."""
+    return next(one for one in containers(cluster) if one.endswith("/slurmrestd"))
+
+
+def uids(cluster: Site) -> set[str]:
+    """Of workers that nobody has deleted."""
+    return {pod["metadata"]["uid"] for pod in workers(cluster) if not pod["metadata"].get("deletionTimestamp")}
+
+
+def ordinal(pod: Json) -> int:
+    """The number of a worker."""
+    return int(pod["metadata"]["name"].rpartition("-")[2])
+
+
+def pod_of(node: str) -> str:
+    """The worker that is a Slurm node."""
+    return f"{WORKERS}-{node.rpartition('-')[2]}"
+
+
+def moment(text: str) -> float:
+    """A time as Kubernetes writes it, in Unix seconds."""
+    return datetime.fromisoformat(text).timestamp()
+
+
+def edit(cluster: Site) -> None:
+    """Give the workers another template."""
+    annotations = {"penstock.example/test": str(time.time_ns())}
+    patch = {"spec": {"template": {"metadata": {"annotations": annotations}}}}
+    cluster.says("patch", "nodeset", WORKERS, "--type=merge", "-p", msgspec.json.encode(patch).decode())
+
+
+def updated(cluster: Site, count: int) -> None:
+    """Wait until so many workers are of the newest template, and ready."""
+    cluster.until("nodesets", WORKERS, lambda one: is_ready(one) and one["status"].get("updatedReplicas") == count)
 
 
 def draining(cluster: Site) -> set[str]:
     """Nodes that take no jobs and have some."""
     said = cluster.slurm("sinfo", "--noheader", "--Node", "--format=%N %T").splitlines()
     return {line.split()[0] for line in said if line.split()[1] == "draining"}
-
-
-def submitted(cluster: Site, seconds: int) -> int:
-    """A job that takes a while and ends with a number of its own."""
-    return int(cluster.slurm("sbatch", "--parsable", "--output=/dev/null", f"--wrap=sleep {seconds}; exit {seconds}"))
-
-
-def ended_well(cluster: Site, job: int) -> None:
-    """It ended as it meant to, in its first run."""
-    record = accounted(cluster, job)
-    assert record["exit_code"]["return_code"]["number"] in {1, 2, 3}, record
-    assert record["restart_cnt"] == 0
-    assert record["state"]["current"] == ["FAILED"], "any number but 0 is called so"
-
-
-@contextmanager
-def edited(cluster: Site) -> Iterator[None]:
-    """Give the workers another template, and the old one back."""
-    key = "penstock.example/test"
-    for value in ("yes", None):
-        patch = {"spec": {"template": {"metadata": {"annotations": {key: value}}}}}
-        cluster.says("patch", "nodeset", WORKERS, "--type=merge", "-p", msgspec.json.encode(patch).decode())
-        if value:
-            yield
 
 
 @contextmanager

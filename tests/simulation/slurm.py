@@ -150,6 +150,8 @@ class Slurm:
             if (node.drain or node.down) and "reason" in body:
                 node.reason, node.by, node.at = body["reason"], "slurm", _seconds()
             node.extra = body.get("extra", node.extra)
+            node.topology = body.get("topology_str", node.topology)
+            node.features = tuple(body.get("features") or node.features)
         self.touch()
         self._schedule()
 

@@ -34,6 +34,9 @@ class Node:
     """Its worker's uid."""
     feature: str = ""
     """The set that it belongs to, and by that the partition."""
+    features: tuple[str, ...] = ()
+    """All of them, once somebody has told Slurm of others."""
+    topology: str = ""
     down: bool = False
     drain: bool = False
     reason: str = ""
@@ -76,10 +79,10 @@ class Node:
             *(["RESERVED", "MAINTENANCE"] if self.reservation else []), "DYNAMIC_NORM",
         ]  # fmt: skip
         about = {"reason_set_by_user": self.by, "reason_changed_at": {"set": True, "number": self.at}}
-        features = {"features": [self.feature], "active_features": [self.feature]} if self.feature else {}
+        has = self.features or ((self.feature,) if self.feature else ())
         return {
-            "name": self.name, "state": [base, *flags], "reason": self.reason, "extra": self.extra, **about, **features,
-            "reservation": self.reservation,
+            "name": self.name, "state": [base, *flags], "reason": self.reason, "extra": self.extra, **about,
+            "features": has, "active_features": has, "reservation": self.reservation, "topology": self.topology,
         }  # fmt: skip
 
 

@@ -160,10 +160,14 @@ async def world(*, history: int = 10_000, machines: int = 5) -> AsyncIterator[Wo
 
 @asynccontextmanager
 async def cluster(
-    documents: Iterable[Json] | None = None, *, history: int = 10_000, replicas: int | None = None
+    documents: Iterable[Json] | None = None,
+    *,
+    history: int = 10_000,
+    machines: int = 5,
+    replicas: int | None = None,
 ) -> AsyncIterator[tuple[World, Running]]:
     """A world with a cluster that has come up and is at rest."""
-    async with world(history=history) as here:
+    async with world(history=history, machines=machines) as here:
         await here.apply(sample() if documents is None else documents)
         if replicas is not None:
             await here.scale(replicas)
