@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from penstock.cluster.port import ALWAYS
 
 from .books import Promise
@@ -189,6 +191,53 @@ def _without_a_word(sound: Any) -> Any:
     return unanswered
 
 
+def _raises(_sound: Any) -> Any:
+    """Hands on what it was to learn from."""
+
+    def learn_from(_self: Any, error: Exception) -> Any:
+        raise error
+
+    return learn_from
+
+
+def _before_the_old_go(sound: Any) -> Any:
+    """Makes as many workers more as there are that leave for an update."""
+
+    def missing(now: Any) -> Any:
+        steps, leaving = (importlib.import_module(f"{_HOUSE}.nodeset.{name}") for name in ("steps", "leaving"))
+        updated = sum(one.cause is steps.Cause.UPDATE for one in leaving.leaving(now))
+        spec = now.node_set.spec
+        spec = structs.replace(spec, replicas=spec.replicas + updated)
+        return sound(replace(now, node_set=structs.replace(now.node_set, spec=spec)))
+
+    return missing
+
+
+def _in_silence(_sound: Any) -> Any:
+    async def warn(client: Any, _policy: Any, order: Any) -> Any:
+        return await client.jobs_on(order.nodes)
+
+    return warn
+
+
+def _with_cordons(sound: Any) -> Any:
+    """Takes cordons off pods whose nodes drain: it has heard them."""
+
+    def whose_drain(now: Any, pod: Any, report: Any, state: Any) -> Any:
+        cordons = importlib.import_module(f"{_HOUSE}.nodeset.drains").CORDONS
+        heard = [name for name in cordons if name in pod.metadata.annotations] if state and state.drain else []
+        return {**sound(now, pod, report, state), **dict.fromkeys(heard)}
+
+    return whose_drain
+
+
+def _certainly(_sound: Any) -> Any:
+    async def is_still_wished(_self: Any) -> bool:
+        return True
+
+    return is_still_wished
+
+
 def _mutant(what: str, place: str, make: Make, *breaks: Promise) -> Mutant:
     return Mutant(what, place, make, frozenset(breaks))
 
@@ -274,6 +323,31 @@ MUTANTS: dict[str, Mutant] = {
     "abrupt": _mutant(
         "does not wait for Slurm to cancel the jobs of a NodeSet that is deleted with them",
         "nodeset.plan:_unanswered", _without_a_word, Promise.JOBS, Promise.DRAINED,
+    ),
+    "obliging": _mutant(
+        "gives back a node without one more look at whose it is by now",
+        "nodeset.act:_give_back", _as_heard_before, Promise.PEOPLE,
+    ),
+    "officious": _mutant(
+        "takes cordons off pods as soon as their nodes drain", "nodeset.marks:_whose_drain", _with_cordons,
+        Promise.PEOPLE,
+    ),
+    "trusting": _mutant(
+        "takes a node that is idle for one that is drained",
+        "penstock.slurm.nodestate:NodeState.drained", lambda _: property(lambda state: not state.busy), Promise.DRAINED,
+    ),
+    "silent": _mutant(
+        "ends jobs that it did not warn", "nodeset.jobs:_warn", _in_silence, Promise.BOUND,
+    ),
+    "surging": _mutant(
+        "makes new workers before the old ones have gone", "nodeset.plan:_missing", _before_the_old_go, Promise.COUNT,
+    ),
+    "unheeding": _mutant(
+        "does not ask once more what people wish", "nodeset.errand:Errand.is_still_wished", _certainly,
+        Promise.AVAILABLE,
+    ),
+    "fragile": _mutant(
+        "falls over when a watch breaks", "penstock.cluster.informer:Informer._learn_from", _raises, Promise.ALIVE,
     ),
     "stubborn": _mutant(
         "lets no worker go", "nodeset.leaving:leaving", _always([]), Promise.REST,

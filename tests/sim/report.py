@@ -55,7 +55,7 @@ class Total:
 
 def many(seeds: range, *, workers: int, failures: int, shrink: bool, mutant: Mutant | None = None) -> int:
     """Play many schedules and tell about them; 1 when a promise was broken."""
-    total, progress = Total(), _Progress(len(seeds))
+    total, progress, began = Total(), _Progress(len(seeds)), time.monotonic()
     for result in forks.run(seeds, workers=workers, mutant=mutant):
         total.add(result)
         progress.tell(total)
@@ -67,7 +67,8 @@ def many(seeds: range, *, workers: int, failures: int, shrink: bool, mutant: Mut
     for result in total.failed:
         print(*_failure(result, mutant, shrink=shrink), sep="\n", flush=True)
     print(*total.lines(), sep="\n")
-    print(f"{total.schedules} schedules, seeds {seeds.start} to {seeds.stop - 1}: {total.verdict()}")
+    took = f"in {time.monotonic() - began:.0f} s"
+    print(f"{total.schedules} schedules, seeds {seeds.start} to {seeds.stop - 1}, {took}: {total.verdict()}")
     return int(bool(total.failed))
 
 

@@ -16,7 +16,7 @@ ENOUGH = 1500
 RIVALS = next(block for block in range(1000) if cluster_of(block).leaders > 1) * BLOCK
 """The first seed of a cluster with two operators: most have one."""
 
-RARE = {"hasty": 5000, "rash": 2200, "abrupt": 1800, "unaware": 1400, "dozing": 8000}
+RARE = {"hasty": 5000, "rash": 2200, "abrupt": 1800, "unaware": 1400, "dozing": 8000, "unheeding": 66180}
 """Where to begin for mistakes that seldom show: they need what people do seldom, or Slurm was asked before, too."""
 
 
@@ -25,6 +25,12 @@ def test_what_is_to_be_broken_is_there(name: str) -> None:
     """A function that was moved or renamed would leave the mutant sound, and its test red for no reason."""
     owner, attribute = MUTANTS[name].found()
     assert attribute in owner.__dict__
+
+
+@pytest.mark.parametrize("promise", Promise)
+def test_every_promise_is_broken_by_somebody_who_breaks_no_other(promise: Promise) -> None:
+    """A promise that nobody is known to break may be one that nobody looks after."""
+    assert any(one.breaks == {promise} for one in MUTANTS.values())
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -15,9 +15,7 @@ from .world import World, cluster
 async def test_some_workers_register_before_they_are_ready_and_some_after() -> None:
     async with cluster(replicas=1) as (here, _):
         early = dict[str, bool]()
-        here.kubernetes.on_ready.append(
-            lambda pod: early.setdefault(node_name(pod), node_name(pod) in here.slurm.nodes)
-        )
+        here.kubernetes.on_ready.append(lambda pod: early.update({node_name(pod): node_name(pod) in here.slurm.nodes}))
         await here.scale(20)
         await here.until(lambda: len(here.slurm.nodes) == 20, within=30)
         assert set(early.values()) == {True, False}
