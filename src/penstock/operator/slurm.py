@@ -78,8 +78,8 @@ class Slurm:
         self._tell = tell
         """Given: changes are only told."""
         self._known: dict[Key, Known] = {}
-        self._told: dict[Key, Mapping[str, NodeReport] | None] = {}
-        """Per Slurm: the nodes of which those were told who mind; None: that nothing is known."""
+        self._news: set[Key] = set()
+        """Slurms of whom something else is known than when those were last told who mind."""
         self._troubles: dict[Key, str] = {}
         self._silent: dict[Key, float] = {}
         """Per Slurm: since when it has been asked in vain, by the loop's time."""
@@ -96,7 +96,6 @@ class Slurm:
     def begin_anew(self) -> None:
         """A term begins: what was heard in the last one may be hours old, and others have led since."""
         self._known.clear()
-        self._told.clear()
         self._silent.clear()
 
     def time(self, controller: Controller) -> int | None:
@@ -175,6 +174,8 @@ class Slurm:
         known = self._known.get(key)
         if known is None or known.at <= asked_at:
             self._known[key] = _heard(answer, known or before, asked_at)
+        if known is None or known.nodes != self._known[key].nodes:
+            self._news.add(key)
         return _heard(answer, before, asked_at)
 
     def _is_awaited(self, key: Key) -> bool:
@@ -202,13 +203,11 @@ class Slurm:
         return await self._hear(controller, None)
 
     def _tell_news(self, controller: Controller) -> None:
-        """Have those look who mind, if what is known is not what they were last told."""
+        """Have those look who mind, if there is news. What changed and changed back is: somebody may have seen it."""
         meta, key = controller.metadata, slurm_key(controller)
-        known = self._known.get(key)
-        news = known.nodes if known else None
-        if self._told.get(key) == news:
+        if key not in self._news:
             return
-        self._told[key] = news
+        self._news.remove(key)
         for each in [*self._caches.keys(meta.namespace)]:
             decoded = self._caches.decoded(each)
             if isinstance(decoded, NodeSet) and decoded.spec.controller_ref.name == meta.name:
@@ -236,8 +235,9 @@ class Slurm:
     async def forget(self, key: Key) -> None:
         """A Controller is gone."""
         await self._links.forget(key)
-        for shelf in (self._known, self._told, self._troubles, self._read_back, self._silent):
+        for shelf in (self._known, self._troubles, self._read_back, self._silent):
             shelf.pop(key, None)
+        self._news.discard(key)
         self._waiting.pop(key, None)
 
     def _lost(self, key: Key, trouble: str) -> None:
@@ -245,4 +245,5 @@ class Slurm:
             _LOG.warning("Slurm of Controller %s/%s: %s", key[1], key[2], trouble)
         self._troubles[key] = trouble
         self._silent.setdefault(key, asyncio.get_running_loop().time())
-        self._known.pop(key, None)
+        if self._known.pop(key, None) is not None:
+            self._news.add(key)
