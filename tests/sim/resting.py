@@ -31,6 +31,7 @@ def at_work(stage: Stage) -> bool:
     """Whether an operator leads, and knows enough to do anything: all it asks have answered since the last trouble."""
     rest, since = stage.here.slurmrestd, now() - stage.quiet_at
     heard = bool(rest.requests) and rest.requests[-1].status > 0 and rest.requests[-1].at >= stage.quiet_at
+    heard = heard and not rest.pending
     leading = (one.operator for one in stage.living() if one.operator.leads and not one.operator.trouble)
     # Each of its watches is taken up again in its own time, machines' perhaps last.
     return heard and any(one.caches.staleness <= since for one in leading)

@@ -58,6 +58,8 @@ class SlurmRestd:
     after: Callable[[], None] = lambda: None
     """What happens right before and right after the nodes were told."""
     requests: list[Request] = field(default_factory=list)
+    pending: int = 0
+    """Requests that are not answered yet."""
     asking: Request | None = None
     """The request that is being answered."""
     _known: tuple[str, bytes, int] = ("", b"", 0)
@@ -170,11 +172,14 @@ class ModelTransport(Transport):
 
     async def send(self, method: str, path: str, headers: dict[str, str], body: bytes = b"") -> Reply:
         """Ask the model."""
+        self._server.pending += 1
         try:
             async with asyncio.timeout(20):
                 return await self._server.send(method, path, headers, body, self._who)
         except TimeoutError as problem:
             raise SlurmUnreachable(f"slurmrestd at {self.url}: no answer in time") from problem
+        finally:
+            self._server.pending -= 1
 
 
 def _reply(value: Json, status: int = 200) -> Reply:

@@ -35,13 +35,13 @@ async def _give_back(errand: Errand, nodes: Collection[str]) -> None:
 
 
 async def _drain(errand: Errand, drains: Collection[Drain]) -> None:
-    """Drain, all nodes that have one reason in one request; but none that a person drained a moment ago."""
+    """Drain, all nodes that have one reason in one request; but none that a person drained a moment ago, or we did."""
     if not drains or (known := await errand.nodes_now()) is None:
         return
     by_reason: dict[str, list[str]] = {}
     for one in drains:
         node = known.nodes.get(one.node)
-        if node is not None and (is_our_drain(node) or not node.condition.drain):
+        if node is not None and (not node.condition.drain or (is_our_drain(node) and node.reason != one.why)):
             by_reason.setdefault(one.why, []).append(one.node)
     for reason, nodes in by_reason.items():
         await _tell_slurm(errand, nodes, state=["DRAIN"], reason=reason, extra=MARK)
