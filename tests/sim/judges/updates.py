@@ -34,8 +34,8 @@ class Updates:
         self._books = books
         self._away: dict[str, list[str]] = {}
         """By NodeSet: workers that went, the first first."""
-        self._sizes: dict[str, int] = {}
-        """How many workers were asked for when the last one went."""
+        self._sizes: dict[str, tuple[str, int]] = {}
+        """How many workers were asked for when the last one went, and in which mode."""
         self._machines_at = 0.0
         """When a machine last changed."""
         books.here.store.witness(PODS.name, self._pod)
@@ -59,7 +59,7 @@ class Updates:
         if departure is None or departure.at != now() or departure.call is None:
             return
         book = self._books.set_of(change.before) if change.before else None
-        if book is None or book.deleting or departure.excess > 0:
+        if book is None or book.deleting or departure.astray or departure.excess > 0:
             return
         if book.wish.per_machine and not self._goes_for_an_update(change.uid):
             return
@@ -90,7 +90,7 @@ class Updates:
     def _rolled(self, book: SetBook, name: str, wishes: tuple[Wish, ...]) -> None:
         if book.wish.per_machine and not self._is_missed(name):
             return
-        size = self._size(book.wish)
+        size = (book.wish.scaling_mode, self._size(book.wish))
         if self._sizes.get(book.name) != size:
             # Who went before the NodeSet changed its size may not be missed any more.
             self._away[book.name], self._sizes[book.name] = [], size
