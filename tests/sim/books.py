@@ -98,6 +98,11 @@ class SetBook:
     past: list[tuple[float, Wish]] = field(default_factory=list)
     """What people asked for before, and until when."""
 
+    @property
+    def counts(self) -> bool:
+        """Whether workers were always counted, and none was ever asked for because of a machine."""
+        return not self.wish.per_machine and not any(wish.per_machine for _, wish in self.past)
+
 
 @dataclass(frozen=True, slots=True)
 class Departure:
@@ -114,6 +119,8 @@ class Departure:
     """What people ask for, and what they asked for until a moment ago."""
     deleting: bool
     """The NodeSet itself is going."""
+    astray: bool
+    """It was counted while each machine has a worker, or the other way round, by any of these wishes."""
 
 
 LATELY = 1.0
@@ -218,13 +225,17 @@ class Books:
     def _came(self, book: SetBook, record: Record) -> None:
         book.workers[record.meta.uid] = book.present[record.meta.uid] = record.key.name
         self.counted["workers made"] += 1
-        if not book.wish.per_machine and len(book.workers) > book.most:
+        if book.counts and len(book.workers) > book.most:
             self.breaks(Promise.COUNT, f"{record.key.name} is made: {len(book.workers)} workers of {book.most}")
 
     def _left(self, book: SetBook, record: Record) -> None:
-        wishes, call = self.wishes(book), ACTOR.get()
-        excess = 0 if book.wish.per_machine else len(book.present) - min(wish.replicas for wish in wishes)
-        self.departed[record.meta.uid] = Departure(now(), call, excess, frozenset(book.present), wishes, book.deleting)
+        wishes, call, mode = self.wishes(book), ACTOR.get(), record.meta.labels.get(labels.SCALING_MODE)
+        astray = any(wish.scaling_mode != mode for wish in wishes)
+        asked = [wish.replicas for wish in wishes if wish.scaling_mode == mode and not wish.per_machine]
+        excess = len(book.present) - min(asked) if asked else 0
+        self.departed[record.meta.uid] = Departure(
+            now(), call, excess, frozenset(book.present), wishes, book.deleting, astray
+        )
         self.counted["workers deleted"] += 1
         if call is not None:
             self.counted["workers deleted by the operator"] += 1

@@ -22,6 +22,8 @@ _LENGTH = 30.0
 """Seconds in which people and weather are busy."""
 _SELDOM = 0.2
 """Of all acts."""
+_MODES = 0.04
+"""Of all acts in clusters with one NodeSet: of two on machines one would wait for the other's names for ever."""
 _SHORTLY = 0.4
 """Seconds after a step in which the operator is at work on it."""
 _About = dict[str, Any]
@@ -79,13 +81,20 @@ def act_of(seed: int, cluster: Cluster) -> Act:
     weather = [_moment(chance, _WEATHER, names) for _ in range(chance.choice([0, 1, 1, 1, 1, 2]))]
     if cluster.leaders > 1 and chance.random() < 0.7:
         weather.append(_at(chance, "the leader is cut off", {"for": round(chance.uniform(8, 40), 1)}))
-    steps = [*deeds, *(_timed(chance, one, deeds) for one in weather), *_rarely(seed, names)]
+    steps = [*deeds, *(_timed(chance, one, deeds) for one in weather), *_rarely(seed, names), *_modes(seed, names)]
     return Act(seed, tuple(sorted(steps, key=lambda step: step.at)))
 
 
 def _rarely(seed: int, names: list[str]) -> list[Step]:
     chance = Random(f"rare {seed}")  # noqa: S311
     return [_moment(chance, _RARE, names)] if chance.random() < _SELDOM else []
+
+
+def _modes(seed: int, names: list[str]) -> list[Step]:
+    chance = Random(f"mode {seed}")  # noqa: S311
+    if len(names) > 1 or chance.random() >= _MODES:
+        return []
+    return [_at(chance, "change the scaling mode", {"set": names[0]})]
 
 
 def _timed(chance: Random, fault: Step, deeds: list[Step]) -> Step:

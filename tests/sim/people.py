@@ -189,4 +189,5 @@ DEEDS: dict[str, _Deed] = {
     "delete the NodeSet with its jobs": rare.delete_with_jobs,
     "break the Controller": rare.break_controller,
     "take a worker's name": rare.take_name,
+    "change the scaling mode": rare.change_mode,
 }

@@ -60,3 +60,12 @@ async def take_name(stage: Stage, about: dict[str, Any]) -> None:
         await stage.here.store.delete(PODS, name, namespace=NAMESPACE)
 
     stage.meanwhile(gone())
+
+
+async def change_mode(stage: Stage, about: dict[str, Any]) -> None:
+    """Have a worker on each machine where workers were counted, or the other way round."""
+    name = f"slurm-worker-{about['set']}"
+    there = stage.here.sight.get("NodeSet", name)
+    if there is not None:
+        mode = "StatefulSet" if there.spec.get("scalingMode") == "DaemonSet" else "DaemonSet"
+        await stage.here.edit("NodeSet", name, spec={"scalingMode": mode})

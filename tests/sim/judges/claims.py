@@ -31,7 +31,9 @@ class Claims:
         if change.before is None:
             self.due.discard(f"scratch-{change.key.name}")
         departure = self._books.departed.get(change.uid)
-        if departure is None or departure.at != now() or departure.call is None or departure.deleting:
+        if departure is None or departure.at != now() or departure.call is None:
+            return
+        if departure.deleting or departure.astray:
             return
         leaving = any(
             node.pod == change.uid and node.reason.startswith(SCALE_IN)
