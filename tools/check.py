@@ -46,6 +46,7 @@ STEPS = {
         "--durations=5",
         "--ignore=tests/chaos/test_chaos.py",
     ),
+    "life": (*PYTEST, "tests/machine/test_life.py", "tests/machine/test_unprivileged.py", "--durations=3"),
     "chaos": (*PYTEST, "-s", "tests/chaos/test_chaos.py"),
     "kube": (*PYTEST, "tests/kube", "--durations=3"),
     "api": (*PYTEST, "tests/contract", "tests/machine_api", "tests/machine_cli", "--durations=3"),
@@ -58,14 +59,14 @@ EXTRA_STEPS = {
 }
 """Steps for those who ask for them, until they have been green often enough to stand in everybody's way."""
 LANES = (
-    ("spank", "machine", "chaos", "together"),
+    ("spank", "machine", "life", "chaos", "together"),
     ("package", "images", "slurm", "cluster", "kube", "api", "attacks"),
 )
 """What runs beside each other when all is run, in this order. The first has all that runs pods on this machine: some of
 that kills daemons, and all of it looks for what is left of them."""
 LAST = ("sim",)
 """What keeps all processors busy by itself, and has them when the lanes are through."""
-SPLIT = {"slurm", "spank", "attacks", "transparency", "site"}
+SPLIT = {"slurm", "spank", "attacks", "life", "transparency", "site"}
 """Steps that are run for each release of Slurm beside the other: they wait most of their time."""
 Builds = dict[str, "subprocess.Popen[str]"]
 _AWAITING = threading.Lock()
@@ -156,7 +157,7 @@ def builds_for(names: Sequence[str]) -> Iterator[dict[str, Builds]]:
         }
     if "slurm" in names:
         builds["slurm"] = builds["spank"] = root_filesystems()
-    if {"machine", "site", "chaos", "together"} & {*names}:
+    if {"machine", "life", "site", "chaos", "together"} & {*names}:
         prepare.apt(ENGINE_PACKAGES)
     try:
         yield builds

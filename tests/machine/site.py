@@ -163,9 +163,9 @@ class Site:
         here = Selection(namespace=NAMESPACE, labels=labels)
         return self.asked(lambda cluster: cluster.list(_resource(kind), here)).items
 
-    def until(self, kind: str, name: str, holds: Callable[[Json], object]) -> Json:
+    def until(self, kind: str, name: str, holds: Callable[[Json], object], *, patience: float = _PATIENCE) -> Json:
         """Wait until something is so of an object; nothing at all is `{}`. It outlasts an API that is away."""
-        return asyncio.run(self._until(catalogue.find(kind).reading(Whole), name, holds))
+        return asyncio.run(self._until(catalogue.find(kind).reading(Whole), name, holds, patience))
 
     def execute(self, pod: str, *words: str, container: str = "") -> Said:
         """Run a command in a container; what it says, both outputs apart."""
@@ -201,10 +201,12 @@ class Site:
         before, found, after = (self.layout.state / "penstock.log").read_text().partition("Traceback")
         return before[-500:] + found + after[:6000] if found else ""
 
-    async def _until(self, resource: Resource[Whole], name: str, holds: Callable[[Json], object]) -> Json:
+    async def _until(
+        self, resource: Resource[Whole], name: str, holds: Callable[[Json], object], patience: float
+    ) -> Json:
         seen: Json = {}
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(patience):
                 while True:
                     try:
                         async with KubeCluster(self.connection) as cluster:
