@@ -161,7 +161,7 @@ def test_an_image_is_held_while_a_step_runs_in_it(node: Walled, stored: dict[str
     record = stored["directory"]
     grant(node, record)
     ask = ["flock", "--exclusive", "--nonblock", path(record), "true"]
-    assert node.run(*ask).returncode == 0
+    until(lambda: node.run(*ask).returncode == 0, "the end of slurmstepd of the step before")
     job, _ = node.submit(TENANT, "echo >/data/begun; until [ -e /data/enough ]; do read -t 1 </dev/zero; done")
     until(lambda: node.run("test", "-e", f"/srv/{TENANT}/data/begun").returncode == 0, "the step")
     assert node.run(*ask).returncode == 1
