@@ -11,7 +11,7 @@ import msgspec
 
 from penstock.api.objects import Json
 from penstock.slurm import hostlist, tokens
-from penstock.slurm.rest.errors import SlurmUnreachable
+from penstock.slurm.rest.errors import SlurmSilent
 from penstock.slurm.rest.transport import Reply, Transport
 
 from .loop import clock, now
@@ -86,7 +86,7 @@ class SlurmRestd:
         self.requests.append(replace(asking, status=reply.status if reply else 0))
         await asyncio.sleep(self.transfer if method == "GET" and "/nodes/" in path else 0)
         if reply is None:
-            raise SlurmUnreachable("slurmrestd: simulated: no answer")
+            raise SlurmSilent("slurmrestd: simulated: no answer")
         return reply
 
     def _is_good(self, token: str) -> bool:
@@ -177,7 +177,7 @@ class ModelTransport(Transport):
             async with asyncio.timeout(20):
                 return await self._server.send(method, path, headers, body, self._who)
         except TimeoutError as problem:
-            raise SlurmUnreachable(f"slurmrestd at {self.url}: no answer in time") from problem
+            raise SlurmSilent(f"slurmrestd at {self.url}: no answer in time") from problem
         finally:
             self._server.pending -= 1
 

@@ -16,7 +16,7 @@ def health(
     degraded: Cause | None = None,
     progressing: Cause | None = None,
 ) -> list[Condition]:
-    """Ready when all pods of the newest template are; else what keeps them. `progressing`: what else is under way."""
+    """Ready when as many pods are as are wanted; else what keeps them. `progressing`: what else is under way."""
     if workload is None:
         cause = degraded or Cause("Creating", f"The pods of {daemon} are being made.")
         return summary(ready=cause, progressing=None if degraded else cause, degraded=degraded, well=cause.message)

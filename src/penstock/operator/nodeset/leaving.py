@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from penstock.operator.nodeset.order import cost
-from penstock.operator.nodeset.snapshot import Snapshot, seat_at
+from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Cause, Leaving
 from penstock.operator.nodeset.updates import outdated
 from penstock.operator.resources import Pod
@@ -51,16 +51,17 @@ def _too_many(now: Snapshot, pods: Sequence[Pod]) -> list[Leaving]:
 
 
 def _off_machines(now: Snapshot, pods: Sequence[Pod]) -> Iterator[Leaving]:
-    seats = {machine.metadata.name: seat_at(now.node_set, machine) for machine in now.takers}
-    wanted = {seat.pod_name for seat in seats.values()}
+    wanted = {seat.pod_name for seat in now.seats.values()}
     placed: dict[str, list[Pod]] = {}
     for pod in pods:
         machine = pod.spec.node_name
-        if why := _misplaced(now, pod, seats.get(machine), wanted):
+        if why := _misplaced(now, pod, now.seats.get(machine), wanted):
             yield Leaving(pod, Cause.MACHINE, why)
         elif machine:
             placed.setdefault(machine, []).append(pod)
     for machine, several in placed.items():
+        if len(several) == 1:
+            continue
         for pod in sorted(several, key=lambda pod: cost(now, pod))[:-1]:
             yield Leaving(pod, Cause.MACHINE, f'machine "{machine}" has another worker')
 

@@ -17,7 +17,7 @@ from penstock.operator.nodeset.claims import Claims
 from penstock.operator.nodeset.drains import cordon_orders, is_our_drain, reason_for
 from penstock.operator.nodeset.leaving import leaving
 from penstock.operator.nodeset.pins import pinned_machine, pins
-from penstock.operator.nodeset.snapshot import HOSTNAME_OVERRIDE, ON_DELETION, Snapshot, ordinal, seat_at, slurm_node
+from penstock.operator.nodeset.snapshot import HOSTNAME_OVERRIDE, ON_DELETION, Snapshot, ordinal, slurm_node
 from penstock.operator.nodeset.steps import Adopt, Blocked, Create, Drain, Leaving, Plan, Remove, Wait
 from penstock.operator.resources import Pod
 from penstock.operator.status import stamp
@@ -160,7 +160,7 @@ def _made(now: Snapshot, claims: Claims) -> tuple[list[Create], list[Blocked], b
     """Workers to make, seats that have to wait, and whether there are more of them."""
     missing = _missing(now)
     seats = [*islice(missing, BATCH)]
-    if not now.claims and not now.per_machine:
+    if not seats or (not now.claims and not now.per_machine):
         return [Create(one) for one in seats], [], next(missing, None) is not None
     taken = _names_taken(now)
     blocked = [one for one in (_blocked(now, claims, seat, taken) for seat in seats) if one is not None]
@@ -177,8 +177,8 @@ def _names_taken(now: Snapshot) -> dict[str, str]:
         return {}
     workers = (pod for pod in now.pods if not pod.ended and pod.spec.node_name)
     taken = {slurm_node(now.node_set, pod): pod.spec.node_name for pod in workers}
-    for machine in now.takers:
-        taken.setdefault(seat_at(now.node_set, machine).slurm_node or "", machine.metadata.name)
+    for machine, one in now.seats.items():
+        taken.setdefault(one.slurm_node or "", machine)
     return taken
 
 
@@ -201,9 +201,8 @@ def _missing(now: Snapshot) -> Iterator[Seat]:
         return
     taken = {pod.metadata.name for pod in (*now.pods, *now.orphans)} | now.expected
     if now.per_machine:
-        seats = (seat_at(now.node_set, machine) for machine in now.takers)
         occupied = {pod.spec.node_name for pod in (*now.pods, *now.orphans) if pod.spec.node_name}
-        yield from (one for one in seats if one.pod_name not in taken and one.machine not in occupied)
+        yield from (one for one in now.seats.values() if one.pod_name not in taken and one.machine not in occupied)
         return
     # Who leaves a seat that nobody wants any more stands in for nobody, and may take long to go.
     passing = {pod.metadata.name for pod in now.pods if pod.leaving and ordinal(pod) >= now.desired}

@@ -96,6 +96,11 @@ class Snapshot:
         return len(kept | {machine.metadata.name for machine in self.takers})
 
     @cached_property
+    def seats(self) -> dict[str, Seat]:
+        """The seats on machines that may take a worker, by the machine's name. Found once: there may be thousands."""
+        return {machine.metadata.name: seat_at(self.node_set, machine) for machine in self.takers}
+
+    @cached_property
     def cordoned(self) -> dict[str, Machine]:
         """The machines that somebody cordoned, by name."""
         return {name: machine for name, machine in self.machines.items() if machine.spec.unschedulable}

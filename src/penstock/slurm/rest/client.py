@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from penstock.slurm import hostlist
-from penstock.slurm.rest.errors import SlurmError
+from penstock.slurm.rest.errors import SlurmError, SlurmSilent
 from penstock.slurm.rest.jobs import Jobs
 from penstock.slurm.rest.messages import (
     Answer,
@@ -44,6 +44,8 @@ class SlurmRest(Jobs, Reservations):
                 answer = await self._get_if_changed(f"nodes/?update_time={since}", NodesAnswer)
             else:
                 answer = await self._get("nodes/", NodesAnswer)
+        except SlurmSilent:
+            raise  # whoever does not answer at all would not do so to another question
         except SlurmError:
             if not since:
                 raise

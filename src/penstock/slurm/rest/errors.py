@@ -3,6 +3,7 @@
 ```
 SlurmError
 ├── SlurmUnreachable     wait and try again; state is unknown
+│   └── SlurmSilent      no answer at all, not even that there is none
 ├── SlurmRefused         the request is wrong: show its words to the person
 │   └── SlurmNotFound    Slurm does not know what it names
 └── SlurmConflict        busy, or changed meanwhile: read again, decide again
@@ -18,6 +19,10 @@ class SlurmError(Exception):
 
 class SlurmUnreachable(SlurmError):
     """slurmrestd or slurmctld did not answer: nothing may be assumed."""
+
+
+class SlurmSilent(SlurmUnreachable):
+    """slurmrestd did not answer in time, or broke off."""
 
 
 class SlurmRefused(SlurmError):

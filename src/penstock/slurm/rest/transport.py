@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import h11
 
-from penstock.slurm.rest.errors import SlurmUnreachable
+from penstock.slurm.rest.errors import SlurmSilent
 
 _BLOCK = 1 << 18  # node lists are megabytes
 _TROUBLES = (OSError, EOFError, TimeoutError, h11.RemoteProtocolError)
@@ -65,7 +65,7 @@ class Transport:
                 async with asyncio.timeout(self._timeout):
                     return await self._ask(method, path, headers, body)
             except _TROUBLES as problem:
-                raise SlurmUnreachable(f"slurmrestd at {self.url}: {_told(problem)}") from problem
+                raise SlurmSilent(f"slurmrestd at {self.url}: {_told(problem)}") from problem
 
     async def close(self) -> None:
         """Close what is open."""
