@@ -15,7 +15,7 @@ import pytest
 from penstock.api.nodeset import NodeSet
 from penstock.api.objects import Json
 from penstock.operator.context import Context, Outcome
-from penstock.operator.nodeset.drains import CORDON_REASON
+from penstock.operator.nodeset.drains import CORDON_REASON, CORDONS
 from penstock.operator.nodeset.marks import TOPOLOGY
 from penstock.operator.nodeset.reconcile import NodeSets
 from penstock.operator.nodeset.records import FEATURES
@@ -106,21 +106,33 @@ async def test_all_workers_of_an_old_template_that_may_go_are_drained_in_one_req
         assert looks.questions <= QUESTIONS
 
 
+@pytest.mark.parametrize("why", ["the cooling of rack 7 is repaired", None])
 @simulated
-async def test_machines_that_are_cordoned_for_one_reason_are_one_request(counted: Counting) -> None:
+async def test_machines_that_are_cordoned_alike_are_one_request(counted: Counting, why: str | None) -> None:
     """And one more gives them back; also while an operator hears of them one after the other, of some in each look."""
     async with cluster(replicas=MANY, machines=MACHINES_OF_MANY) as (here, operator):
-        why = {CORDON_REASON: "the cooling of rack 7 is repaired"}
         async with meanwhile(here, operator):
-            await every_machine(here, {"metadata": {"annotations": why}, "spec": {"unschedulable": True}})
+            given = {"metadata": {"annotations": {CORDON_REASON: why}}}
+            await every_machine(here, given | {"spec": {"unschedulable": True}})
             looks = counted(here)
         await here.until(lambda: all(node.drain for node in nodes(here)), within=5)
-        assert {node.reason for node in nodes(here)} == {f"penstock: {why[CORDON_REASON]}"}
+        assert {node.reason for node in nodes(here)} == {f"penstock: {why or 'its machine is cordoned'}"}
         assert looks.orders == [1]
         await every_machine(here, {"spec": {"unschedulable": None}})
         await here.until(lambda: not any(node.drain for node in nodes(here)), within=5)
         assert {*looks.orders} == {1}
         assert looks.questions <= QUESTIONS
+
+
+@simulated
+async def test_pods_that_are_cordoned_are_one_request(counted: Counting) -> None:
+    async with cluster(replicas=FEW) as (here, operator):
+        async with meanwhile(here, operator):
+            for pod in here.sight.workers():
+                await here.edit("Pod", pod.metadata.name, metadata={"annotations": {CORDONS[0]: "true"}})
+            looks = counted(here)
+        await here.until(lambda: all(node.drain for node in nodes(here)), within=5)
+        assert looks.orders == [1]
 
 
 @pytest.mark.parametrize(
