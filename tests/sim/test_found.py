@@ -20,6 +20,7 @@ FOUND = {
     66183: "a worker went for an update that nobody asked for any more, when Slurm had taken its time",
     37369: "a worker went though it was known by then, to another look, that its node had been given back",
     18472: "what had changed in Slurm when a look asked, and had changed back when Slurm was asked again, stayed told",
+    83552: "claims went with a set whose policy had been changed while it was going, and nobody had heard of it",
     165657: "two workers took their claims along, though somebody had deleted a third and one of them was needed",
 }
 

@@ -149,3 +149,23 @@ def _told(here: World) -> str:
     """Why the set is Degraded; nothing when it is not."""
     told = here.sight.condition("NodeSet", NODE_SET, "Degraded")
     return str(told["reason"]) if told["status"] == "True" else ""
+
+
+@pytest.mark.parametrize(("before", "after"), [("Delete", "Retain"), ("Retain", "Delete")])
+@simulated
+async def test_who_changes_the_policy_of_a_set_that_goes_has_the_last_word(before: str, after: str) -> None:
+    """Though its workers are gone and nobody heard of the change before it could go (ST-3, seed 83552)."""
+    async with cluster(with_claims(before, "Retain"), replicas=2) as (here, operator):
+        claims = [one.metadata.name for one in here.sight.all("PersistentVolumeClaim") if NODE_SET in one.metadata.name]
+        assert len(claims) == 2
+        await here.delete("NodeSet", NODE_SET)
+        await here.until(lambda: all(one.metadata.deletion_timestamp for one in here.sight.workers()), within=10)
+        await operator.stop()
+        await here.until(lambda: not here.sight.workers(), within=10)
+        policy = {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": after}}
+        await here.edit("NodeSet", NODE_SET, spec=policy)
+        here.start()
+        await here.until(lambda: here.sight.get("NodeSet", NODE_SET) is None, within=60)
+        await asyncio.sleep(1)
+        kept = [name for name in claims if here.sight.get("PersistentVolumeClaim", name) is not None]
+        assert kept == (claims if after == "Retain" else [])

@@ -11,10 +11,11 @@ from penstock.operator import shared_root
 from penstock.operator.conditions import Cause, Condition
 from penstock.operator.context import Context, Outcome
 from penstock.operator.host_keys import host_keys
-from penstock.operator.nodeset import finalizer, suspended
+from penstock.operator.nodeset import finalizer, suspended, tending
 from penstock.operator.nodeset.act import act
 from penstock.operator.nodeset.adoption import adopted
 from penstock.operator.nodeset.bounded import terms
+from penstock.operator.nodeset.claims import Claims
 from penstock.operator.nodeset.course import Course, course
 from penstock.operator.nodeset.errand import Errand
 from penstock.operator.nodeset.expected import FORGOTTEN_AFTER, Expected
@@ -161,7 +162,12 @@ class NodeSets:
         return 0.0 if more else None
 
     async def _end(self, context: Context, item: Custom, cluster: Cluster | None, now: Snapshot) -> Outcome:
-        """Let a deleted NodeSet go: first its window, then itself."""
+        """Let a deleted NodeSet go: first its window, then itself.
+
+        Its claims are settled before: somebody may have changed the policy a moment ago, and with it whose they are.
+        """
+        if await tending.settle(context.cluster, Claims(now).tended(())):
+            return _told(item, now, Plan(), degraded=None, again=SOON)
         if not finalizer.is_held(item, finalizer.RESERVATION):
             kept = Kept(again=None if await finalizer.release(context, item) else SOON)
         elif cluster is None:
