@@ -27,11 +27,11 @@ while :; do
     /usr/sbin/slurmctld -D
 done
 """
-# The first run lasts, any other ends.
+# The first run lasts, any other ends. When Slurm ends the first, its sleep may end a moment before its script.
 JOB = """\
 runs=/tmp/runs-$SLURM_JOB_ID
 echo run >>"$runs"
-[ "$(wc -l <"$runs")" -gt 1 ] || sleep 600
+[ "$(wc -l <"$runs")" -gt 1 ] || sleep 600 || exit 1
 echo over >>"$runs"
 """
 BEGIN = "now+6"
