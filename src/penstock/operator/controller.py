@@ -17,6 +17,7 @@ from penstock.operator.references import missing
 from penstock.operator.resources import SERVICE_MONITORS, Custom, Pod
 from penstock.operator.slurm import AT_REST
 from penstock.operator.slurm_links import slurm_key
+from penstock.operator.status import soonest
 from penstock.operator.workloads import carries, health
 from penstock.render import accounting as slurmdbd
 from penstock.render import controller as render
@@ -68,7 +69,7 @@ async def reconcile(context: Context, kept: Partitions, item: Custom, controller
             *root.conditions,
         ],
         status=root.status,
-        again=_soonest(_look_again(cluster, found, rotation, closing), root.again),
+        again=soonest(_look_again(cluster, found, rotation, closing), root.again),
     )
 
 
@@ -101,11 +102,7 @@ def _look_again(cluster: Cluster, found: Findings, rotation: Rotation, closing: 
         rotation.again,
         closing.again if closing else None,
     ]
-    return _soonest(*asked)
-
-
-def _soonest(*seconds: float | None) -> float | None:
-    return min((one for one in seconds if one is not None), default=None)
+    return soonest(*asked)
 
 
 async def _configuration(

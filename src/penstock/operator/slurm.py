@@ -1,4 +1,4 @@
-"""What Slurm says about its nodes, per Controller: asked when somebody waits, seldom otherwise, never for jobs.
+"""What Slurm says about its nodes, per Controller: asked when somebody waits, seldom otherwise, never for all jobs.
 
 Slurm has no watch. One question answers for all NodeSets of a cluster and costs slurmctld nothing when nothing has
 changed. It is repeated every ten seconds to keep statuses true, and every second while a worker drains.

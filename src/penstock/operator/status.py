@@ -19,6 +19,11 @@ def now_in_utc() -> datetime:
     return datetime.now(UTC)
 
 
+def soonest(*seconds: float | None) -> float | None:
+    """In how many seconds the first of some moments comes; None: none of them ever does."""
+    return min((one for one in seconds if one is not None), default=None)
+
+
 def stamp(moment: datetime) -> str:
     """A time as Kubernetes writes it."""
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

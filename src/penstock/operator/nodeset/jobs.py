@@ -53,7 +53,7 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class _Errand:
+class _Duty:
     """All that is needed on the way."""
 
     context: Context
@@ -81,9 +81,9 @@ async def carry_out(
     carried = Carried()
     if not orders:
         return carried
-    errand = _Errand(context, item, controller, terms, still_wished)
+    duty = _Duty(context, item, controller, terms, still_wished)
     try:
-        confirmed = await _confirmed(errand, {name for order in orders for name in order.nodes})
+        confirmed = await _confirmed(duty, {name for order in orders for name in order.nodes})
     except SlurmRefused as error:
         return Carried(refusals=[str(error)])
     except SlurmError as error:
@@ -92,7 +92,7 @@ async def carry_out(
         if not await still_wished():
             break  # whoever leaves may stay after all: decide anew
         try:
-            carried.refusals += await _do(errand, order)
+            carried.refusals += await _do(duty, order)
         except SlurmRefused as error:
             carried.refusals.append(str(error))
         except SlurmError as error:
@@ -100,36 +100,36 @@ async def carry_out(
     return carried
 
 
-async def _confirmed(errand: _Errand, nodes: set[str]) -> Sequence[Order]:
+async def _confirmed(duty: _Duty, nodes: set[str]) -> Sequence[Order]:
     """What is to be done by what Slurm says at this moment, and by its clock at this moment."""
-    client = await errand.context.slurm.client(errand.controller)
-    if errand.policy.on_timeout is DrainTimeoutAction.REQUEUE and not await client.can_requeue():
+    client = await duty.context.slurm.client(duty.controller)
+    if duty.policy.on_timeout is DrainTimeoutAction.REQUEUE and not await client.can_requeue():
         # Nobody is warned of what cannot come.
         raise SlurmRefused(_CANNOT.format(version=await client.version()))
     answer = await client.nodes()
     if answer is None:
         return ()
-    return bounded(errand.terms, [one for one in answer.nodes.values() if one.name in nodes], answer.updated).orders
+    return bounded(duty.terms, [one for one in answer.nodes.values() if one.name in nodes], answer.updated).orders
 
 
-async def _do(errand: _Errand, order: Order) -> list[str]:
+async def _do(duty: _Duty, order: Order) -> list[str]:
     """Do one order, and note it on the nodes; tells what Slurm refused."""
-    slurm, hosts = errand.context.slurm, hostlist.compress(order.nodes)
+    slurm, hosts = duty.context.slurm, hostlist.compress(order.nodes)
     refusals = list[str]()
 
     async def give(client: SlurmRest) -> list[JobReached]:
         if order.act is Act.WARN:
-            return await _warn(client, errand.policy, order)
+            return await _warn(client, duty.policy, order)
         if order.act is Act.CANCEL:
             return await client.signal_jobs(order.nodes, KILL)
         jobs, refused = await _requeue(client, order)
         refusals.extend(refused)
         return jobs
 
-    jobs = await slurm.order(errand.controller, f"{order.act.value} the jobs on Slurm nodes {hosts}", give)
+    jobs = await slurm.order(duty.controller, f"{order.act.value} the jobs on Slurm nodes {hosts}", give)
     if jobs is not None:
-        _tell(errand, order, jobs, refusals)
-    await slurm.change(errand.controller, order.nodes, extra=order.note)
+        _tell(duty, order, jobs, refusals)
+    await slurm.change(duty.controller, order.nodes, extra=order.note)
     return refusals
 
 
@@ -161,14 +161,14 @@ async def _requeue(client: SlurmRest, order: Order) -> tuple[list[JobReached], l
     return done, [f"job {name} cannot be requeued and is waited for: {why}" for name, why in refused.items()]
 
 
-def _tell(errand: _Errand, order: Order, jobs: Sequence[JobReached], refusals: Sequence[str]) -> None:
-    events, kind, hosts = errand.context.events, CUSTOMS["NodeSet"], hostlist.compress(order.nodes)
+def _tell(duty: _Duty, order: Order, jobs: Sequence[JobReached], refusals: Sequence[str]) -> None:
+    events, kind, hosts = duty.context.events, CUSTOMS["NodeSet"], hostlist.compress(order.nodes)
     if jobs:
-        errand.context.metrics.ordered(order.act.value, len(jobs))
+        duty.context.metrics.ordered(order.act.value, len(jobs))
         note = f"{_named([job.step_id for job in jobs])}, on {hosts}: {order.why}"
-        events.warning(kind, errand.item, _REASONS[order.act], note)
+        events.warning(kind, duty.item, _REASONS[order.act], note)
     if refusals:
-        events.warning(kind, errand.item, "JobsNotRequeued", f"{'; '.join(refusals[:_SHOWN])}; on {hosts}")
+        events.warning(kind, duty.item, "JobsNotRequeued", f"{'; '.join(refusals[:_SHOWN])}; on {hosts}")
 
 
 def _named(names: Sequence[str]) -> str:

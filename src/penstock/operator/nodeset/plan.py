@@ -20,7 +20,7 @@ from penstock.operator.nodeset.pins import pinned_machine, pins
 from penstock.operator.nodeset.snapshot import HOSTNAME_OVERRIDE, ON_DELETION, Snapshot, ordinal, slurm_node
 from penstock.operator.nodeset.steps import Adopt, Blocked, Create, Drain, Leaving, Plan, Remove, Wait
 from penstock.operator.resources import Pod
-from penstock.operator.status import stamp
+from penstock.operator.status import soonest, stamp
 from penstock.render import labels, names
 from penstock.render.seat import Seat, seat
 from penstock.slurm.rest.messages import NodeReport
@@ -134,11 +134,6 @@ def _begun_in(now: Snapshot, going: Iterable[Leaving]) -> float | None:
     """Seconds until a worker that shall go, and that Slurm does not know, is not waited for any more."""
     waited_for = (now.beginning.get(one.pod.metadata.uid) for one in going if now.report(one.pod) is None)
     return soonest(*waited_for) if now.beginning else None
-
-
-def soonest(*seconds: float | None) -> float | None:
-    """The first of some moments; None: none of them ever comes."""
-    return min((one for one in seconds if one is not None), default=None)
 
 
 def registering(now: Snapshot) -> bool:

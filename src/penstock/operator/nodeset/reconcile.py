@@ -23,7 +23,7 @@ from penstock.operator.nodeset.history import History
 from penstock.operator.nodeset.jobs import carry_out
 from penstock.operator.nodeset.marking import Marking
 from penstock.operator.nodeset.observe import Observer
-from penstock.operator.nodeset.plan import GIVEN_UP_AFTER, REGISTERS_IN, SHORT_LIFE, plan, registering, soonest
+from penstock.operator.nodeset.plan import GIVEN_UP_AFTER, REGISTERS_IN, SHORT_LIFE, plan, registering
 from penstock.operator.nodeset.preview import Preview
 from penstock.operator.nodeset.recording import Recorded, Recording
 from penstock.operator.nodeset.refusals import Refusals
@@ -36,6 +36,7 @@ from penstock.operator.nodeset.windows import SOON, Kept, Windows, remembered
 from penstock.operator.references import cluster_of, missing, unreadable
 from penstock.operator.resources import Custom
 from penstock.operator.slurm_links import slurm_key
+from penstock.operator.status import soonest
 from penstock.render import sshd, workers
 from penstock.render.inventory import Cluster
 
@@ -71,13 +72,15 @@ class _Decision:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What came of errand."""
+    """What came of acting."""
 
     troubles: Troubles = ()
     refused: ClusterError | None = None
     """What the cluster did not take, if anything."""
     unfinished: bool = False
+    """Something had changed since we looked."""
     more: bool = False
+    """There was more to do than fits in one look."""
 
 
 class NodeSets:
