@@ -52,7 +52,7 @@ bench: dev ## how fast: rendering, start of the command, the planner
 	@.venv/bin/python bench/plan.py
 
 crds: runtime ## write the CRDs anew into charts/
-	@.venv/bin/penstock crds --directory charts/slurm-operator/crds
+	@.venv/bin/penstock crds --without-policy --directory charts/slurm-operator/crds
 
 golden: dev ## write the golden files of the tests anew
 	@.venv/bin/python tools/golden.py

@@ -74,6 +74,28 @@ async def story(store: Store) -> list[Event[Whole]]:
     return [await anext(watch) for _ in range(42)]
 
 
+def test_a_node_set_that_goes_with_its_owner_keeps_its_workers_until_it_goes_itself() -> None:
+    """Whoever owns it and waits for it waits for the jobs of its workers (NS-3)."""
+
+    async def main() -> None:
+        store, _ = simulated()
+        owner = await store.create(CONFIG_MAPS, {"metadata": named("owner")})
+        above = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.metadata.uid}
+        held = named("set", ownerReferences=[above | {"blockOwnerDeletion": True}], finalizers=["example.org/drain"])
+        made = await store.create(NODE_SETS, {"metadata": held, "spec": {"controllerRef": {"name": "slurm"}}})
+        reference: Json = {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": "set"}
+        reference |= {"uid": made.metadata.uid, "blockOwnerDeletion": True}
+        await store.create(PODS, {"metadata": named("worker", ownerReferences=[reference])})
+        await store.delete(CONFIG_MAPS, "owner", namespace="test", propagation=Propagation.FOREGROUND)
+        leaving = (await store.get(NODE_SETS, "set", "test")).metadata
+        assert (leaving.finalizers, bool(leaving.deletion_timestamp)) == (("example.org/drain",), True)
+        assert (await store.get(PODS, "worker", "test")).metadata.deletion_timestamp is None
+        await store.patch(NODE_SETS, "set", {"metadata": {"finalizers": None}}, namespace="test")
+        assert not [item for kind in (PODS, NODE_SETS, CONFIG_MAPS) for item in (await store.list(kind)).items]
+
+    asyncio.run(main())
+
+
 def test_the_same_story_is_told_with_the_same_words() -> None:
     first, second = (asyncio.run(story(simulated()[0])) for _ in range(2))
     assert first == second

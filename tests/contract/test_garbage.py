@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from penstock.api.deletion import refusal
+from penstock.cluster.errors import Forbidden
 from penstock.cluster.port import Propagation
 
 from .world import CONFIG_MAPS, NODE_SETS, PODS, Object, World, contract, eventually
@@ -96,6 +100,25 @@ async def test_in_the_foreground_what_does_not_block_is_not_waited_for(world: Wo
 
     await eventually(child_is_ending)
     await let_go(world, "child")
+
+
+@contract
+async def test_no_node_set_goes_in_the_foreground(world: World) -> None:
+    """Its workers would go at once, with their jobs; also not when it is being deleted already (NS-3)."""
+    owner = await world.cluster.create(
+        NODE_SETS, world.node_set("set") | {"metadata": world.named("set", finalizers=[FINALIZER])}
+    )
+    reference = world.owner(owner, "NodeSet", "slinky.slurm.net/v1beta1", controller=True, blockOwnerDeletion=True)
+    await world.cluster.create(PODS, world.pod("pod", ownerReferences=[reference]))
+    for _ in range(2):
+        with pytest.raises(Forbidden) as refused:
+            await world.cluster.delete(NODE_SETS, "set", namespace=world.namespace, propagation=Propagation.FOREGROUND)
+        assert refusal("set", world.namespace) in str(refused.value)
+        await world.cluster.delete(NODE_SETS, "set", namespace=world.namespace)
+    assert (await world.get(PODS, "pod")).metadata.deletion_timestamp is None
+    assert (await world.get(NODE_SETS, "set")).metadata.finalizers == (FINALIZER,)
+    await world.cluster.patch(NODE_SETS, "set", {"metadata": {"finalizers": None}}, namespace=world.namespace)
+    await eventually(lambda: world.is_gone(PODS, "pod"))
 
 
 @contract

@@ -2,12 +2,16 @@
 
 import itertools
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from penstock.api.kinds import API_VERSION
+
 from .control_plane import ControlPlane, control_plane, run
 from .kubelet import playing_kubelet
+from .specs import an_object
 
 __all__ = ["control_plane", "crds", "fake_nodes", "namespace"]
 
@@ -40,5 +44,20 @@ def install_crds(plane: ControlPlane) -> list[str]:
     """Install the six kinds as the documentation says; their names, once the API server serves them."""
     printed = run(sys.executable, "-m", "penstock", "crds").stdout
     applied = plane.kubectl_says("apply", "--server-side", "-f", "-", "-o", "name", stdin=printed).split()
-    plane.kubectl_says("wait", "--for=condition=Established", "--timeout=30s", *applied)
-    return applied
+    crds = [name for name in applied if name.startswith("customresourcedefinition")]
+    plane.kubectl_says("wait", "--for=condition=Established", "--timeout=30s", *crds)
+    _see_the_policy_at_work(plane)
+    return crds
+
+
+def _see_the_policy_at_work(plane: ControlPlane) -> None:
+    """An API server takes a moment to learn of a policy, and tells nobody when it has."""
+    sets = f"/apis/{API_VERSION}/namespaces/default/nodesets"
+    rehearsed = {"propagationPolicy": "Foreground", "dryRun": ["All"]}  # beside a body nobody reads the query
+    status, answer = plane.request("POST", sets, an_object("NodeSet", "probe"))
+    assert status == 201, answer
+    deadline = time.monotonic() + 30
+    while plane.request("DELETE", f"{sets}/probe", rehearsed)[0] != 403:
+        assert time.monotonic() < deadline, "the policy does not work"
+        time.sleep(0.1)
+    assert plane.request("DELETE", f"{sets}/probe", {})[0] == 200

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from penstock.api.deletion import refusal
 from penstock.cluster.errors import Unreachable
 
 from .machine import CONFIG_MAPS, Machine, config_map, run, told
@@ -127,6 +128,36 @@ def test_a_dry_run_tells_what_would_be_and_changes_nothing(kind: str) -> None:
         shown = answer.get("data", {}).get("x") or str(answer.get("spec", {}).get("replicas", "")) or answer["status"]
         assert shown == ("Success" if kind == "delete" else "2")
         assert [await machine.ask("GET", path) for path in (f"{HERE}/configmaps", SETS)] == before
+
+    run(test)
+
+
+@pytest.mark.parametrize("dry", [False, True])
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("place", ["body", "query"])
+def test_no_node_set_is_deleted_in_the_foreground(dry: bool, begun: bool, place: str) -> None:
+    """Whoever asks, in whatever form, is told why not, and nothing changes (NS-3)."""
+
+    async def test(machine: Machine) -> None:
+        held = NODE_SET | {"metadata": {"name": "set", "finalizers": ["example.org/hold"]}}
+        _, made = await machine.ask("POST", SETS, held)
+        reference = {"apiVersion": made["apiVersion"], "kind": "NodeSet", "name": "set", "uid": made["metadata"]["uid"]}
+        worker = {"metadata": {"name": "worker", "ownerReferences": [reference]}, "spec": {"containers": []}}
+        await machine.ask("POST", f"{HERE}/pods", worker)
+        if begun:
+            await machine.ask("DELETE", f"{SETS}/set")
+        before = [await machine.ask("GET", path) for path in (SETS, f"{HERE}/pods")]
+        asked = {"propagationPolicy": "Foreground"}
+        dryly = {"dryRun": "All"} if dry else {}
+        if place == "query":
+            code, answer = await machine.ask("DELETE", f"{SETS}/set", **asked, **dryly)
+        else:
+            code, answer = await machine.ask(
+                "DELETE", f"{SETS}/set", asked | {name: [word] for name, word in dryly.items()}
+            )
+        assert (code, told(answer)) == (403, (403, "Forbidden"))
+        assert answer["message"] == refusal("set", "slurm")
+        assert [await machine.ask("GET", path) for path in (SETS, f"{HERE}/pods")] == before
 
     run(test)
 

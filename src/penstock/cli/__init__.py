@@ -26,7 +26,7 @@ COMMANDS = (
     Command("down", "End a cluster of this machine."),
     Command("render", "Show every object and file that Penstock makes of manifests."),
     Command("validate", "Check manifests: what is wrong, in which line, and how to mend it."),
-    Command("crds", "Print the CustomResourceDefinitions."),
+    Command("crds", "Print the CustomResourceDefinitions, and the policy for NodeSets."),
     Command("images", "Build, list and export the images that pods run."),
     Command("walls", "Say who gets what on the nodes: tenants walls, users the shared root."),
     Command("operator", "Run the operator: keep clusters as their objects say."),

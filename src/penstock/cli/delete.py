@@ -47,7 +47,7 @@ def _parser() -> Parser:
     parser.switch("--force", help="do not wait for the containers to end")
     parser.choice(
         "--cascade", ("background", "foreground", "orphan"), default="background", bare="background",
-        help_="what becomes of the objects that they own (default: %(default)s)",
+        help_="what becomes of the objects that they own (default: %(default)s); no NodeSet goes in the foreground",
     )  # fmt: skip
     parser.switch("--ignore-not-found", help="objects that are not there are no error")
     add_dry_run(parser, server=False)

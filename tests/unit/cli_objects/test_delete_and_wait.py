@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from penstock.api.deletion import refusal
 from penstock.api.objects import Json
 from penstock.cli.objects.complaint import Misuse
 from penstock.cli.objects.waiting import goal
@@ -46,6 +47,20 @@ def test_a_dry_run_deletes_nothing(world: World) -> None:
         == 'configmap "settings" deleted from slurm namespace (dry run)\n'
     )
     assert world.names("cm") == ["settings"]
+
+
+@pytest.mark.parametrize("how", [(), ("--dry-run",)])
+def test_no_node_set_is_deleted_in_the_foreground_nor_anything_with_it(world: World, how: tuple[str, ...]) -> None:
+    """Its jobs would die undrained; the command says so before it deletes anything (NS-3)."""
+    world.put(config_map(), node_set("gpu"))
+    said = world.run("delete", "cm/settings", "nss/gpu", "--cascade=foreground", *how)
+    told = refusal("gpu", "slurm", command="penstock")
+    assert (said.code, said.out, said.err) == (1, "", f"penstock delete: {told}\n")
+    assert "penstock delete nodeset gpu -n slurm --cascade=background" in told
+    assert world.names("cm") + world.names("nss") == ["settings", "gpu"]
+    assert "deletionTimestamp" not in world.have("nss", "gpu")["metadata"]
+    assert world.says("delete", "cm/settings", "--cascade=foreground")
+    assert world.says("delete", "nss/gpu", "--cascade=background")
 
 
 @pytest.mark.parametrize(

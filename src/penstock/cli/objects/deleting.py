@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
+from penstock.api.deletion import ends_jobs, refusal
 from penstock.api.objects import Json
 from penstock.cli.objects import manifests, watching
 from penstock.cli.objects.complaint import Complaint, Misuse
@@ -92,6 +93,13 @@ async def _by_name(session: Session, one: Target, found: list[Doomed], complaint
             found.append(Doomed(one.entry, await fetch(session, one.entry, name, one.namespace)))
         except Complaint as complaint:
             complaints.append(str(complaint))
+
+
+def spare_jobs(doomed: Sequence[Doomed], manner: Manner) -> None:
+    """`Complaint` when jobs would end by this: then nothing is deleted at all, whatever else was named."""
+    for one in doomed:
+        if ends_jobs(one.entry.name, manner.propagation.value):
+            raise Complaint(refusal(name_of(one.item), namespace_of(one.item), command="penstock"))
 
 
 async def delete(session: Session, one: Doomed, manner: Manner) -> None:

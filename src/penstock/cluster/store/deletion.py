@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import Any
 
+from penstock.api.deletion import ends_jobs
 from penstock.api.objects import Json
 from penstock.cluster.port import Propagation
 from penstock.cluster.store.ledger import Ledger
@@ -92,7 +93,9 @@ class Deletion:
             self._disown(current, lost)
         elif lost:
             in_turn = any(self._ledger.with_uid(uid) for uid in lost) and self._ledger.owned_by(current.meta.uid)
-            self.delete(current, Propagation.FOREGROUND if in_turn else Propagation.BACKGROUND)
+            # Whoever owns a NodeSet and waits for it waits for its jobs, too.
+            waits = in_turn and not ends_jobs(current.key.resource, Propagation.FOREGROUND.value)
+            self.delete(current, Propagation.FOREGROUND if waits else Propagation.BACKGROUND)
 
     def _is_lost(self, uid: str, dependent: Record) -> bool:
         """Whether an owner is gone, is out of reach in another namespace, or waits for its dependents to go."""

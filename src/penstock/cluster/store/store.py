@@ -221,6 +221,12 @@ class Store:
         self._verbs.delete(key, only_if=only_if, propagation=propagation, grace_seconds=grace_seconds)
         await self._commits.settle()
 
+    def rehearse_delete(
+        self, resource: Resource[T], name: str, *, namespace: str, only_if: Preconditions, propagation: Propagation
+    ) -> None:
+        """Raise what a deletion would raise; nothing is deleted. The port has no such verb, the API has."""
+        self._verbs.may_delete(Key(resource.name, namespace, name), only_if=only_if, propagation=propagation)
+
     async def evict(self, name: str, *, namespace: str, only_if: Preconditions = ALWAYS) -> None:
         """Delete a pod unless a budget says not now (`Overloaded`)."""
         self._verbs.evict(Key("pods", namespace, name), only_if=only_if)

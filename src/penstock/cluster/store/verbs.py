@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from penstock.api.deletion import ends_jobs, refusal
 from penstock.api.objects import Json
 from penstock.cluster import permit
-from penstock.cluster.errors import AlreadyExists, Conflict, NotFound, Refused
+from penstock.cluster.errors import AlreadyExists, Conflict, Forbidden, NotFound, Refused
 from penstock.cluster.port import MANAGER, Preconditions, Propagation
 from penstock.cluster.resources import Resource
 from penstock.cluster.store import admission
@@ -161,10 +162,17 @@ class Verbs:
         if why := self._unfit(key.resource, new):
             raise Refused(f"{key} is invalid: {why}")
 
-    def delete(self, key: Key, *, only_if: Preconditions, propagation: Propagation, grace_seconds: int | None) -> None:
-        """Delete an object and what goes with it."""
+    def may_delete(self, key: Key, *, only_if: Preconditions, propagation: Propagation) -> Record:
+        """The object, if it may be deleted like this; `Forbidden` when jobs would end by it."""
         live = self.live(key)
         _hold(live, only_if)
+        if ends_jobs(key.resource, propagation.value):
+            raise Forbidden(refusal(key.name, key.namespace))
+        return live
+
+    def delete(self, key: Key, *, only_if: Preconditions, propagation: Propagation, grace_seconds: int | None) -> None:
+        """Delete an object and what goes with it."""
+        live = self.may_delete(key, only_if=only_if, propagation=propagation)
         self._written(lambda: self._deletion.delete(live, propagation, grace_seconds))
 
     def evict(self, key: Key, *, only_if: Preconditions) -> None:

@@ -69,15 +69,17 @@ async def patch(request: web.Request, store: Store, target: Target) -> web.Respo
 async def delete(request: web.Request, store: Store, target: Target) -> web.Response:
     """Delete an object, or begin to."""
     asked = options.delete_options(await mapping(request) if request.can_read_body else {}, request.query)
-    namespace = target.namespace or ""
+    namespace, only_if, propagation = target.namespace or "", asked.only_if, asked.propagation
     uid = _uid(await store.get(target.raw, target.name, namespace))
-    if not asked.is_dry_run:
+    if asked.is_dry_run:
+        store.rehearse_delete(target.raw, target.name, namespace=namespace, only_if=only_if, propagation=propagation)
+    else:
         await store.delete(
             target.raw,
             target.name,
             namespace=namespace,
-            only_if=asked.only_if,
-            propagation=asked.propagation,
+            only_if=only_if,
+            propagation=propagation,
             grace_seconds=asked.grace_period_seconds,
         )
     entry = target.entry

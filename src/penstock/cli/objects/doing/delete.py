@@ -19,6 +19,7 @@ async def perform(arguments: argparse.Namespace, session: Session) -> int:
     """Delete all that is named, then wait for all of it at once."""
     doomed, complaints = await deleting.chosen(session, arguments)
     manner, going = deleting.manner_of(arguments), list[Doomed]()
+    deleting.spare_jobs(doomed, manner)
     for one in doomed:
         try:
             await _delete(session, one, manner, arguments)
