@@ -41,7 +41,7 @@ def failure(*answers: Answer, write: bool = False) -> tuple[errors.ClusterError,
         (413, "RequestEntityTooLarge", errors.Refused),
         (415, "UnsupportedMediaType", errors.Refused),
         (422, "Invalid", errors.Refused),
-        (500, "InternalError", errors.Unreachable),
+        (500, "InternalError", errors.Failing),
         (503, "ServiceUnavailable", errors.Unreachable),
         (504, "Timeout", errors.Unreachable),
     ],
@@ -92,14 +92,18 @@ def test_reading_outlasts_a_storm_of_failures() -> None:
 
 def test_reading_gives_up_when_its_patience_is_over() -> None:
     error, server = failure(refuses(500))
-    assert type(error) is errors.Unreachable
+    assert type(error) is errors.Failing
     assert 10 < len(server.seen) < 50
 
 
-@pytest.mark.parametrize("answer", [refuses(500), breaks(), breaks(silence)], ids=["500", "cut", "silent"])
-def test_a_write_that_may_have_happened_is_not_sent_again(answer: Answer) -> None:
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [(refuses(500), errors.Failing), (breaks(), errors.Unreachable), (breaks(silence), errors.Unreachable)],
+    ids=["500", "cut", "silent"],
+)
+def test_a_write_that_may_have_happened_is_not_sent_again(answer: Answer, kind: type[errors.ClusterError]) -> None:
     error, server = failure(answer, says(pod("a")), write=True)
-    assert type(error) is errors.Unreachable
+    assert type(error) is kind
     assert len(server.seen) == 1
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from penstock.cluster.errors import ClusterError, Forbidden, NotFound, NotYet, Overloaded, Refused, Unreachable
+from penstock.cluster.errors import ClusterError, Failing, Forbidden, NotFound, NotYet, Overloaded, Refused, Unreachable
 from penstock.cluster.kube import KubeCluster
 from penstock.cluster.port import LONGEST_LOG_LINE
 
@@ -121,7 +121,7 @@ def seconds_to_keepalive(port: int) -> float:
         (refuses(422, "Invalid", "tailLines: Invalid value: -1"), Refused),
         (refuses(403, "Forbidden"), Forbidden),
         (refuses(429, retryAfterSeconds=7), Overloaded),
-        (refuses(500, "InternalError", "dial tcp: connection refused"), Unreachable),
+        (refuses(500, "InternalError", "dial tcp: connection refused"), Failing),
         (refuses(502, "", ""), Unreachable),
     ],
 )

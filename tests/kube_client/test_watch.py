@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from penstock.cluster.errors import ClusterError, Expired, Forbidden, Overloaded, Unreachable
+from penstock.cluster.errors import ClusterError, Expired, Failing, Forbidden, Overloaded, Unreachable
 from penstock.cluster.kube import KubeCluster, Limits
 from penstock.cluster.port import EventType, Selection
 
@@ -82,7 +82,7 @@ def test_history_that_is_gone_is_told_in_the_stream_after_what_came_before() -> 
     assert str(error) == "watch pods: too old resource version"
 
 
-@pytest.mark.parametrize(("code", "kind"), [(500, Unreachable), (429, Overloaded), (403, Forbidden)])
+@pytest.mark.parametrize(("code", "kind"), [(500, Failing), (429, Overloaded), (403, Forbidden)])
 def test_other_errors_in_the_stream_are_what_they_are(code: int, kind: type[ClusterError]) -> None:
     _, error = watched(streams(event("ERROR", {"code": code, "message": "no"})))
     assert type(error) is kind
@@ -90,7 +90,7 @@ def test_other_errors_in_the_stream_are_what_they_are(code: int, kind: type[Clus
 
 def test_a_watch_is_refused_like_any_request() -> None:
     assert type(watched(refuses(403))[1]) is Forbidden
-    assert type(watched(refuses(500))[1]) is Unreachable
+    assert type(watched(refuses(500))[1]) is Failing
 
 
 def test_a_line_that_is_cut_off_is_a_break_and_not_an_event() -> None:

@@ -4,6 +4,7 @@
 ClusterError
 ├── Unreachable          the cluster did not answer: state is unknown; wait and try again
 │   ├── Overloaded       it asked us to wait; says how long
+│   ├── Failing          it says that it cannot: show its words to a person, and try again
 │   └── NotYet           what was asked for has not begun: wait and try again
 ├── NotFound             the object is not there
 ├── AlreadyExists        an object of that name is there
@@ -33,6 +34,10 @@ class Overloaded(Unreachable):
     def __init__(self, message: str, *, retry_after: float) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class Failing(Unreachable):
+    """The cluster answered that it failed: a webhook of somebody's is away, say. The message is its own."""
 
 
 class NotYet(Unreachable):

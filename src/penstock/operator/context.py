@@ -10,7 +10,7 @@ from penstock.api.controller import Controller
 from penstock.api.kinds import Kind
 from penstock.api.nodeset import NodeSet
 from penstock.api.objects import Json
-from penstock.cluster.errors import ClusterError, Forbidden, NotFound, Refused
+from penstock.cluster.errors import ClusterError, Failing, Forbidden, NotFound, Refused
 from penstock.cluster.events import Recorder
 from penstock.cluster.port import Cluster
 from penstock.operator.caches import Caches
@@ -29,8 +29,8 @@ from penstock.operator.triggers import Look
 from penstock.render.inventory import Inventory
 from penstock.render.names import Domain
 
-MENDABLE = (Refused, Forbidden, NameTaken, KindMissing)
-"""What only a person can mend: it is told in the object's conditions, and tried again later and later."""
+MENDABLE = (Refused, Forbidden, NameTaken, KindMissing, Failing)
+"""What a person has to mend: it is told in the object's conditions, and tried again later and later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

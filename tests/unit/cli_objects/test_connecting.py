@@ -105,4 +105,9 @@ def test_the_whole_command_says_so_in_one_line(
     assert said.out == ""
     assert said.err.startswith("penstock get: no cluster: none runs on this machine")
     assert main(["get", "pods", "--kubeconfig", str(place / "nowhere")]) == 1
-    assert str(place / "nowhere") in capsys.readouterr().err
+    away = f"kubeconfig {place / 'nowhere'}: No such file or directory"
+    cure = "name one that can be read, by KUBECONFIG or --kubeconfig FILE"
+    assert capsys.readouterr().err == f"penstock get: {away}; {cure}\n"
+    monkeypatch.setenv("KUBECONFIG", str(place / "nowhere"))
+    assert main(["plan", "nodeset/compute"]) == 1
+    assert capsys.readouterr().err == f"penstock plan: {away}; {cure}\n"

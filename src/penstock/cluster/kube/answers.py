@@ -75,6 +75,7 @@ _KINDS: dict[int, type[errors.ClusterError]] = {
     404: errors.NotFound,
     409: errors.Conflict,
     410: errors.Expired,
+    500: errors.Failing,
 }
 
 

@@ -112,7 +112,8 @@ class File(msgspec.Struct, rename="kebab"):
         try:
             file = msgspec.yaml.decode(path.read_bytes(), type=cls)
         except OSError as error:
-            raise Misconfigured(f"{path}: {error.strerror}") from None
+            cure = "name one that can be read, by KUBECONFIG or --kubeconfig FILE"
+            raise Misconfigured(f"kubeconfig {path}: {error.strerror}; {cure}") from None
         except msgspec.ValidationError as error:
             raise Misconfigured(f"{path}: {error}") from None
         except msgspec.DecodeError as error:
