@@ -34,6 +34,7 @@ def _parser() -> Parser:
     parser.usage = "penstock plan nodeset/NAME [OPTIONS]"
     add_words(parser, "nodeset/NAME")
     add_output(parser, "json, yaml")
-    parser.add_argument("--timeout", type=duration, default=30.0, metavar="TIME", help="for the cluster to tell all")
+    waits = "how long to wait for all that the operator reads, and Slurm (default: 30s)"
+    parser.add_argument("--timeout", type=duration, default=30.0, metavar="TIME", help=waits)
     add_cluster(parser)
     return parser

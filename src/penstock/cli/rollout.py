@@ -18,6 +18,7 @@ _EXAMPLES = """\
   penstock rollout undo deploy/slurm-login --to-revision=3
   penstock rollout history nodeset/compute
   penstock rollout undo nodeset/compute
+  penstock rollout undo nodeset/compute --to-revision=3
 """
 _FORMS = {"history": ("json", "yaml"), "undo": ("json", "yaml", "name"), "restart": ("json", "yaml", "name")}
 """What `-o` may say to each verb."""

@@ -10,6 +10,7 @@ import yaml
 
 from penstock.api.objects import Json
 from penstock.api.validation import decode
+from penstock.cli.objects import rollouts
 from penstock.cluster import catalogue
 from penstock.operator.nodeset.revision import HASH, parts, revision
 from penstock.operator.nodeset.revisions import body
@@ -176,6 +177,42 @@ def test_a_restart_makes_a_new_revision(world: World) -> None:
     assert parts(after)["template"]["metadata"]["annotations"] == stamp
     assert revision(after) != revision(before)
     assert world.says("rollout", "restart", "nss/compute", "-o", "name") == f"{WHO}\n"
+
+
+WINDOW = {"type": "ReservationCreated", "status": "True", "reason": "Created", "message": "Reservation r: from 8."}
+MOVING = {"type": "Progressing", "status": "True", "message": "1 worker leaves when it is drained."}
+SETTLED = {"type": "Progressing", "status": "False", "message": "2 of 2 workers are ready."}
+
+
+def waiting(*conditions: Json) -> str:
+    """What is said of a rollout in a maintenance window."""
+    strategy = {"type": "ScheduledUpdate", "scheduledUpdate": {"startTime": "2026-11-17T08:00:00Z"}}
+    told = {"observedGeneration": 1, "updatedReplicas": 1, "replicas": 2, "desired": 2, "conditions": [*conditions]}
+    item = asking(**spec("a:1", updateStrategy=strategy)) | {"status": told}
+    return rollouts.progress(catalogue.find("nss"), item).sentence
+
+
+@pytest.mark.parametrize(
+    ("conditions", "words"),
+    [
+        ([SETTLED, WINDOW], "the others are replaced in the maintenance window: Reservation r: from 8."),
+        (
+            [SETTLED, WINDOW | {"status": "False", "reason": "Over"}],
+            "the others are replaced in the maintenance window (Over): Reservation r: from 8.",
+        ),
+        # It is open, and what goes on in it is more to the point.
+        ([MOVING, WINDOW], "1 worker leaves when it is drained."),
+        ([SETTLED], "2 of 2 workers are ready."),
+    ],
+)
+def test_a_rollout_that_waits_for_its_window_says_when_that_is(conditions: list[Json], words: str) -> None:
+    assert waiting(*conditions).endswith(f"1 out of 2 workers are of the newest template: {words}")
+
+
+def test_a_rollout_that_takes_too_long_names_who_knows_why(world: World) -> None:
+    world.put(node_set())
+    said = world.run("rollout", "status", "nss/compute", "--timeout=50ms")
+    assert said.err.endswith(f"{WHO}: not done within 0.05 s; `penstock plan nodeset/compute` tells why\n")
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume"])

@@ -108,7 +108,7 @@ def test_programs_get_the_steps(world: World, slurmrestd: int, monkeypatch: pyte
     told = json.loads(world.says("plan", "nss/compute", "-o", "json"))
     assert told["workers"] == {"wanted": 5, "there": 3, "ready": 3, "old": 0}
     assert told["slurm"] == {"answers": True, "trouble": None}
-    assert {"do": "create", "about": ["compute-3", "compute-4"], "why": ""} in told["steps"]
+    assert {"do": "create", "about": ["compute-3", "compute-4"], "why": "5 workers are wanted"} in told["steps"]
     assert yaml.safe_load(world.says("plan", "compute", "-o", "yaml")) == told
 
 
@@ -116,7 +116,7 @@ def test_while_slurm_does_not_answer_nobody_goes_and_it_says_why(world: World) -
     cluster_of(world, replicas=2)
     said = world.says("plan", "nodeset/compute")
     assert "Slurm does not answer: slurmrestd at http://rest:6820: port 6820 of pods slurm/rest-0" in said
-    assert "worker compute-2 waits before it goes: Slurm does not say whether it is idle" in said
+    assert "wait for worker compute-2: 2 workers are wanted; Slurm does not say whether it is idle" in said
 
 
 def test_a_node_set_without_its_controller_waits_for_it(world: World) -> None:

@@ -9,6 +9,7 @@ from penstock.cli.objects.complaint import Complaint
 from penstock.cli.objects.fields import condition, name_of, number, text
 from penstock.cli.objects.selecting import label
 from penstock.cluster.catalogue import Entry
+from penstock.operator.nodeset.reservation import CONDITION
 
 _GROUP = "slinky.slurm.net"
 
@@ -98,9 +99,19 @@ def _node_set(entry: Entry, item: Json) -> Progress:
     if there and text(item, "spec", "updateStrategy", "type") == "OnDelete":
         told = f"{updated} of {wanted} workers are of the newest template"
         raise Complaint(f"{who} is updated by deleting its workers (OnDelete): {told}; there is nothing to wait for")
-    moving = text(condition(item, "Progressing"), "message")
+    moving = _window(item) or text(condition(item, "Progressing"), "message")
     told = f"{updated} out of {wanted} workers are of the newest template{f': {moving}' if moving else '...'}"
     return Progress(f"Waiting for {who} rollout to finish: {told}")
+
+
+def _window(item: Json) -> str:
+    """When old workers are replaced that wait for their maintenance window; nothing while something goes on in it."""
+    scheduled = text(item, "spec", "updateStrategy", "type") == "ScheduledUpdate"
+    told, moving = condition(item, CONDITION), condition(item, "Progressing")
+    if not scheduled or told is None or text(moving, "status") == "True":
+        return ""
+    amiss = "" if text(told, "status") == "True" else f" ({text(told, 'reason')})"
+    return f"the others are replaced in the maintenance window{amiss}: {text(told, 'message')}"
 
 
 def _ours(entry: Entry, item: Json) -> Progress:

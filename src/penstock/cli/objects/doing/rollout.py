@@ -25,6 +25,7 @@ from penstock.cluster.catalogue import Entry
 _RESTARTED = "kubectl.kubernetes.io/restartedAt"
 _ROLLS = {"statefulsets.apps", "deployments.apps", "daemonsets.apps"}
 _OURS = {f"{plural}.slinky.slurm.net" for plural in ("controllers", "loginsets", "nodesets", "restapis", "accountings")}
+_DESCRIBE = "`penstock describe` may tell"
 
 Verb = Callable[[argparse.Namespace, Session, Entry, Json], Awaitable[None]]
 
@@ -62,7 +63,8 @@ async def _status(arguments: argparse.Namespace, session: Session, entry: Entry,
                 if now.done or not arguments.watch:
                     return
     except TimeoutError:
-        raise Complaint(f"{who}: not done within {arguments.timeout:g} s; `penstock describe` may tell why") from None
+        knows = f"`penstock plan nodeset/{name_of(item)}` tells" if entry.name == NODE_SETS else _DESCRIBE
+        raise Complaint(f"{who}: not done within {arguments.timeout:g} s; {knows} why") from None
 
 
 async def _restart(arguments: argparse.Namespace, session: Session, entry: Entry, item: Json) -> None:
