@@ -56,6 +56,21 @@ class ClosedPartition:
     """As they stood in its line."""
 
 
+@dataclass(frozen=True, slots=True)
+class KeptNodes:
+    """Static nodes that no object asks for any more, and whose workers are still there."""
+
+    names: str
+    """As a host list."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """As they stood in their line."""
+
+    @property
+    def has_devices(self) -> bool:
+        """Whether slurmctld counts devices of theirs."""
+        return any(key.lower() == "gres" for key, _ in self.settings)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
     """One Slurm cluster: its Controller, and what belongs to it."""
@@ -68,6 +83,13 @@ class Cluster:
     release: SlurmVersion | None = None
     """The Slurm release to write for, when it is not read from the images."""
     closed: Sequence[ClosedPartition] = ()
+    standing: Mapping[str, int] = field(default_factory=dict)
+    """Of NodeSets with static nodes, by name: how many ordinals reach to the last worker that is there."""
+    kept_nodes: Sequence[KeptNodes] = ()
+    kept_gres: str = ""
+    """gres.conf as slurmctld has it, for the devices of kept nodes."""
+    dynamic_nodes: frozenset[str] = frozenset()
+    """Nodes of such NodeSets whose workers, made earlier, register by themselves, or may."""
     confined_workers: bool = False
     """There are workers, made earlier, that may not write to their cgroups."""
     rootless_workers: bool = False
@@ -107,6 +129,10 @@ class Cluster:
     def sorted_node_sets(self) -> list[NodeSet]:
         """NodeSets in the order of their names, whatever order they were found in."""
         return sorted(self.node_sets, key=lambda node_set: node_set.metadata.name)
+
+    def ordinals(self, node_set: NodeSet) -> int:
+        """How many ordinals of a NodeSet Slurm has to know: workers that are asked for, and those that are there."""
+        return max(node_set.spec.possible_replicas, self.standing.get(node_set.metadata.name, 0))
 
     @property
     def user_files(self) -> dict[str, str]:

@@ -36,6 +36,7 @@ def _metadata(cluster: Cluster, node_set: NodeSet, one: Seat) -> Json:
     own = labels.component(_APP, node_set) | {
         labels.CLUSTER: node_set.spec.controller_ref.name,
         labels.SCALING_MODE: node_set.spec.scaling_mode.value,
+        labels.REGISTRATION: node_set.spec.registration.value,
         **({labels.POD_NAME: one.pod_name} if one.pod_name else {}),
         **({labels.POD_INDEX: one.key} if ordinal else {}),
         **({labels.POD_HOSTNAME: one.slurm_node} if one.slurm_node else {}),

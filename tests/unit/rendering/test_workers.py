@@ -49,6 +49,7 @@ def test_a_worker_can_be_found_by_its_labels() -> None:
         "nodeset.slinky.slurm.net/pod-index": "0",
         "nodeset.slinky.slurm.net/pod-hostname": "g-0",
         "nodeset.slinky.slurm.net/scaling-mode": "StatefulSet",
+        "nodeset.slinky.slurm.net/registration": "Dynamic",
         "team": "x",
     }
     assert made["metadata"]["annotations"] == {"kubectl.kubernetes.io/default-container": "slurmd"}

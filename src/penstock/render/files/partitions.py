@@ -2,6 +2,9 @@
 
 slurmctld ends the jobs of a partition that is not there any more. So one that goes is closed first: it takes no new
 jobs, those that wait in it may still start, and `operator/partitions.py` says when nobody names it any more (PT-5).
+It ends the jobs of a node that is not there any more, too. So static nodes are those of workers that are asked for and
+of workers that are still there: `operator/static_nodes.py` says which (TR-4). A slurmd that registers by itself ends,
+and its jobs with it, when slurm.conf names its node; that one waits for the worker's end.
 """
 
 from __future__ import annotations
@@ -12,10 +15,10 @@ from contextlib import suppress
 from penstock.api.controller import Partition
 from penstock.api.nodeset import NodeSet, Registration
 from penstock.render import names
-from penstock.render.inventory import ClosedPartition, Cluster
+from penstock.render.inventory import ClosedPartition, Cluster, KeptNodes
 from penstock.render.resources import resources_of
 from penstock.render.seat import has_own_name
-from penstock.slurm import conf
+from penstock.slurm import conf, hostlist
 from penstock.slurm.conf import ConfError, Section, Setting
 
 _RESERVED = ("PartitionName", "Nodes")
@@ -30,6 +33,7 @@ def node_section(cluster: Cluster) -> Section:
         section.lines += _static_nodes(cluster, node_set)
         section.lines.append(conf.line(("NodeSet", node_set.slurm_name), ("Feature", node_set.slurm_name)))
         section.lines += _own_partition(node_set)
+    section.lines += [_kept_nodes(one) for one in sorted(cluster.kept_nodes, key=lambda one: one.names)]
     section.lines += [_shared_partition(cluster, partition) for partition in cluster.controller.spec.partitions]
     section.lines += [_closed_partition(cluster, one) for one in sorted(cluster.closed, key=lambda one: one.name)]
     return section
@@ -102,13 +106,21 @@ def _static_nodes(cluster: Cluster, node_set: NodeSet) -> Iterator[str]:
     if not has_own_name(node_set):
         what = f'NodeSet "{node_set.metadata.name}" registers statically, but its workers are named by their machines'
         raise ConfError(f"{what}; write registration: Dynamic, or scalingMode: StatefulSet without hostNetwork")
-    if node_set.spec.possible_replicas:
-        yield _node_line(cluster, node_set)
+    if nodes := _static_names(cluster, node_set):
+        yield _node_line(cluster, node_set, nodes)
 
 
-def _node_line(cluster: Cluster, node_set: NodeSet) -> str:
+def _static_names(cluster: Cluster, node_set: NodeSet) -> str:
+    """The nodes of a set as a host list."""
+    count = cluster.ordinals(node_set)
+    if not cluster.dynamic_nodes:
+        return names.slurm_nodes(node_set, count) if count else ""
+    every = (names.slurm_node(node_set, ordinal) for ordinal in range(count))
+    return hostlist.compress(name for name in every if name not in cluster.dynamic_nodes)
+
+
+def _node_line(cluster: Cluster, node_set: NodeSet, nodes: str) -> str:
     resources = resources_of(node_set)
-    nodes = names.slurm_nodes(node_set, node_set.spec.possible_replicas)
     service = names.workers_service(cluster.controller.metadata.name)
     ours = {"NodeHostname": nodes, "NodeAddr": f"{nodes}.{service}.{cluster.namespace}.svc"}
     said = {key.lower() for key in resources.extra}
@@ -118,3 +130,7 @@ def _node_line(cluster: Cluster, node_set: NodeSet) -> str:
         *resources.node_parameters(),
         ("Feature", ",".join(resources.features(node_set))),
     )
+
+
+def _kept_nodes(nodes: KeptNodes) -> str:
+    return conf.line(("NodeName", nodes.names), *_writable(nodes.settings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from penstock.api.controller import Controller
 from penstock.api.nodeset import NodeSet, ScalingMode
@@ -12,7 +12,7 @@ from penstock.render.files import cgroup_conf, gres_conf
 from penstock.render.files.partitions import node_section
 from penstock.render.inventory import Cluster
 from penstock.render.scripts import script_names
-from penstock.slurm import conf
+from penstock.slurm import conf, hostlist
 from penstock.slurm.conf import ConfError, Section
 
 _JWT_KEY = "/etc/slurm/jwt.key"
@@ -68,7 +68,7 @@ def _general(cluster: Cluster) -> Section:
     section.add("SlurmdUser", "root")
     section.add("SlurmdPort", names.SLURMD_PORT)
     section.add("SlurmdSpoolDir", "/var/spool/slurmd")
-    section.add("MaxNodeCount", max_node_count(cluster.node_sets))
+    section.add("MaxNodeCount", max_node_count(cluster.node_sets, cluster.standing, _kept(cluster)))
     # A worker that comes back under its old name is used again; drains stay, whoever set them.
     section.add("ReturnToService", 2)
     return section
@@ -85,16 +85,26 @@ def _controller_host(cluster: Cluster, ordinal: int) -> str:
     return f"{pod}({pod}.{service})"
 
 
-def max_node_count(node_sets: Iterable[NodeSet]) -> int:
+def _kept(cluster: Cluster) -> int:
+    return sum(len(hostlist.expand(one.names)) for one in cluster.kept_nodes)
+
+
+def max_node_count(node_sets: Iterable[NodeSet], standing: Mapping[str, int] | None = None, kept: int = 0) -> int:
     """Room for every worker there may be and for as many leaving ones, in powers of two.
 
     Rounded so that scaling does not change slurm.conf. How many machines a DaemonSet-mode set will find is not
-    known here; it has the room that Slinky gives every cluster.
+    known here; it has the room that Slinky gives every cluster. Static nodes that leave are in slurm.conf, too, and so
+    are `kept` ones, whose set is called otherwise by now, or gone.
     """
-    possible = sum(_possible(node_set) for node_set in node_sets)
+    possible, leaving = 0, kept
+    for node_set in node_sets:
+        wished = _possible(node_set)
+        possible += wished
+        leaving += max((standing or {}).get(node_set.metadata.name, 0) - wished, 0)
     if possible > _MOST_NODES:
         raise ConfError(f"the NodeSets may come to {possible} workers, more than Slurm's {_MOST_NODES}; lower replicas")
-    return min(max(_LEAST_CAPACITY, 1 << (2 * possible - 1).bit_length() if possible else 0), _MOST_NODES)
+    room = max(2 * possible, possible + leaving)
+    return min(max(_LEAST_CAPACITY, 1 << (room - 1).bit_length() if room else 0), _MOST_NODES)
 
 
 def _possible(node_set: NodeSet) -> int:
