@@ -11,6 +11,7 @@ from .slurm_answers import NOT_FOUND, Answer, Writer
 from .slurm_model import JOB_OVER, NO_SUCH_JOB, Job, Model, Refusal, Release
 
 _NOT_NOW = Refusal(2020, "Job can not be altered now, try again later")
+_ELSEWHERE = Refusal(2172, "Cannot signal job")
 _WAITS = Refusal(2024, "Job is pending execution")
 _DISABLED = Refusal(2037, "Requested operation is presently disabled")
 _LIVE = {"PENDING", "RUNNING", "SUSPENDED"}
@@ -21,7 +22,9 @@ _ENDS = {"KILL": "CANCELLED", "TERM": "FAILED"}
 def answer(writer: Writer, version: str, path: str, wanted: dict[str, Any]) -> Answer:
     """Answer DELETE jobs/ or POST jobs/requeue."""
     if path == "jobs":
-        told = [_signalled(writer.model, job, wanted["signal"]) for job in _meant(writer.model, wanted)]
+        meant = _meant(writer.model, wanted)
+        told = [_signalled(writer.model, job, wanted["signal"]) for job in meant]
+        told += [_told(int(name), _ELSEWHERE) for name in wanted.get("jobs", ()) if int(name) not in _numbers(meant)]
         return writer.good(version, status=told if "VERBOSE" in wanted.get("flags", ()) else [])
     if writer.model.release is Release.R24_11:
         return NOT_FOUND
@@ -39,6 +42,8 @@ def _meant(model: Model, wanted: dict[str, Any]) -> list[Job]:
     live = [job for job in model.jobs.values() if job.state in _LIVE]
     if nodes:
         live = [job for job in live if job.state != "PENDING" and nodes & set(job.nodes)]
+    if "jobs" in wanted:
+        live = [job for job in live if str(job.number) in wanted["jobs"]]
     return [job for job in live if wanted.get("partition") in {None, *job.partition.split(",")}]
 
 
@@ -46,10 +51,19 @@ def _signalled(model: Model, job: Job, signal: str) -> dict[str, Any]:
     refused = job.state != "RUNNING" and signal != "KILL"
     if not refused and signal in _ENDS:
         model.end_job(job.number, _ENDS[signal])
-    words = _NOT_NOW.words if refused else "No error"
-    error = {"string": words, "code": _NOT_NOW.number if refused else 0, "message": words if refused else ""}
-    number = {"set": True, "infinite": False, "number": job.number}
-    return {"error": error, "step_id": str(job.number), "job_id": number, "federation": {"sibling": ""}}
+    return _told(job.number, _NOT_NOW if refused else None)
+
+
+def _told(job: int, why: Refusal | None) -> dict[str, Any]:
+    """What is said of a job that was meant, and why nothing was done about it."""
+    words = why.words if why else "No error"
+    error = {"string": words, "code": why.number if why else 0, "message": words if why else ""}
+    number = {"set": True, "infinite": False, "number": job}
+    return {"error": error, "step_id": str(job), "job_id": number, "federation": {"sibling": ""}}
+
+
+def _numbers(jobs: list[Job]) -> set[int]:
+    return {job.number for job in jobs}
 
 
 def _requeued(writer: Writer, version: str, names: list[str]) -> Answer:

@@ -55,6 +55,27 @@ def test_jobs_of_a_node_are_cancelled_and_no_others(site: Site) -> None:
     assert site.ask(cancelled) == (True, ("CANCELLED",), ("RUNNING",))
 
 
+def test_of_the_jobs_of_nodes_only_those_are_cancelled_that_are_named(site: Site) -> None:
+    """Who came since they were asked for, or is named and elsewhere, is left alone."""
+
+    async def cancelled(asking: Asking) -> tuple[object, ...]:
+        first, second, third = [await asking.submit(node) for node in ("w1", "w2", "w3")]
+        reached = await asking.rest.signal_jobs(["w1", "w2"], KILL, only=[str(first), str(third)])
+        nobody = await asking.rest.signal_jobs(["w1", "w2", "w3"], KILL, only=[])
+
+        async def over() -> bool:
+            return (await asking.rest.job(first)).condition.finished
+
+        try:
+            await asking.until(over)
+            states = [(await asking.rest.job(number)).job_state for number in (first, second, third)]
+        finally:
+            await asking.cancel("w1", "w2", "w3")
+        return [job.step_id for job in reached] == [str(first)], nobody, states
+
+    assert site.ask(cancelled) == (True, [], [("CANCELLED",), ("RUNNING",), ("RUNNING",)])
+
+
 def test_a_job_that_minds_no_signals_fails_of_the_first(site: Site) -> None:
     """So what shall be requeued must not be told SIGTERM before."""
 

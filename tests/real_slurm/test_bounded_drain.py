@@ -22,7 +22,7 @@ from penstock.operator.context import Context
 from penstock.operator.metrics import Metrics
 from penstock.operator.nodeset.bounded import Act, Terms, bounded
 from penstock.operator.nodeset.drains import MARK, SCALE_IN
-from penstock.operator.nodeset.jobs import Carried, carry_out
+from penstock.operator.nodeset.jobs import Carried, Duty, carry_out
 from penstock.operator.owned import Owned
 from penstock.operator.reports import Reports
 from penstock.operator.slurm import Slurm
@@ -105,9 +105,8 @@ class Errand:
         item = self._context.caches.find(("NodeSet", NAMESPACE, NODE_SET))
         assert isinstance(controller, Controller)
         assert item is not None
-        carried = await carry_out(
-            self._context, item, controller, Terms(self._policy), decided.orders, still_wished=_wished
-        )
+        duty = Duty(self._context, item, controller, Terms(self._policy), _wished)
+        carried = await carry_out(duty, decided.orders)
         return decided.orders[0].act, answer.updated, carried
 
 

@@ -7,7 +7,7 @@ nothing to a job, so it is a question. Only jobs that wait, run or are suspended
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from penstock.slurm import hostlist
 from penstock.slurm.jobstate import Base
@@ -31,6 +31,8 @@ _CANNOT = frozenset({2037, 2039})
 """Why a job is not requeued, in Slurm's numbers: it has --no-requeue, or no script (salloc, srun)."""
 _NEED_NOT = frozenset({2017, 2021, 2024, 2084})
 """The same of jobs that are gone, over, or back in the queue."""
+_ELSEWHERE = 2172
+"""What is told of a job that was named and is on none of the nodes."""
 _COUNTED = 200
 """Jobs that are read to count those of a partition; of more it is only found out whether one names it."""
 _LIVE = {Base.PENDING, Base.RUNNING, Base.SUSPENDED}
@@ -65,17 +67,21 @@ class Jobs(Exchange):
         """Jobs that run on nodes or are suspended there; a node with suspended jobs alone says that it is idle."""
         return await self.signal_jobs(nodes, NO_SIGNAL)
 
-    async def signal_jobs(self, nodes: Iterable[str], signal: str) -> list[JobReached]:
+    async def signal_jobs(
+        self, nodes: Iterable[str], signal: str, *, only: Collection[str] | None = None
+    ) -> list[JobReached]:
         """Send a signal to all jobs that are on any of these nodes, to their scripts too, and tell which ones.
 
         `KILL` cancels them as scancel does: SIGTERM, and SIGKILL after KillWait. A job on several nodes gets it on all.
+        `only`: to these of them and no others, named as in `JobReached.step_id`.
         """
         hosts = hostlist.compress(nodes)
-        if not hosts:
-            return []  # Slurm would take that for all nodes
+        if not hosts or (only is not None and not only):
+            return []  # Slurm would take that for all nodes, or all jobs
         flags = ["VERBOSE"] if signal == KILL else ["VERBOSE", "FULL_JOB"]
-        body = {"nodes": [hosts], "signal": signal, "flags": flags}
-        return list((await self._order("DELETE", "jobs/", body, JobsReachedAnswer)).status)
+        body = {"nodes": [hosts], "signal": signal, "flags": flags, **({"jobs": sorted(only)} if only else {})}
+        told = (await self._order("DELETE", "jobs/", body, JobsReachedAnswer)).status
+        return [one for one in told if one.error.code != _ELSEWHERE]
 
     async def can_requeue(self) -> bool:
         """Whether this slurmrestd can."""
