@@ -10,6 +10,7 @@ from penstock.api.objects import Json
 from penstock.cluster.resources import Whole
 from penstock.render import labels
 from penstock.render.reconfigure import CANDIDATE, fingerprint
+from penstock.slurm import hostlist
 from penstock.slurm.keyring import FILE
 
 from .keys import Keys, ring_secrets
@@ -122,7 +123,7 @@ class Guards:
         conf = files.get("slurm.conf", "")
         if self.refuses and self.refuses in conf:
             return f"configuration {fingerprint(files)} refused: simulated: {self.refuses}"
-        self._slurm.configured(_partitions(conf))
+        self._slurm.configured(_partitions(conf), _nodes(conf))
         return f"configuration {fingerprint(files)} live: slurmctld runs it"
 
     def _mounted(self, pod: Whole) -> dict[str, str]:
@@ -137,6 +138,11 @@ class Guards:
 def _partitions(conf: str) -> dict[str, str]:
     found = re.findall(r"(?m)^PartitionName=(\S+)(.*)$", conf)
     return {name: "DRAIN" if "State=DRAIN" in rest else "UP" for name, rest in found if name != "DEFAULT"}
+
+
+def _nodes(conf: str) -> frozenset[str]:
+    found = re.findall(r"(?m)^NodeName=(\S+)", conf)
+    return frozenset(name for nodes in found for name in hostlist.expand(nodes))
 
 
 def _files(sight: Sight, source: Json | None) -> dict[str, str]:

@@ -13,7 +13,7 @@ from enum import Enum
 from types import TracebackType
 
 from penstock.api.objects import Json
-from penstock.cluster.errors import ClusterError, Conflict, Forbidden, Overloaded, Refused, Unreachable
+from penstock.cluster.errors import ClusterError, Conflict, Failing, Forbidden, Overloaded, Refused, Unreachable
 from penstock.cluster.port import ALWAYS, EVERYTHING, MANAGER, Cluster, Event, Preconditions, Propagation, Selection, T
 from penstock.cluster.resources import Resource
 from penstock.cluster.wrapper import WRITES, Read, Wrapper, Write
@@ -101,6 +101,8 @@ class Port(Wrapper):
         """Names of objects that somebody does not let go."""
         self.unchangeable: frozenset[str] = frozenset()
         """Names of objects that somebody does not let be patched."""
+        self.failing: dict[tuple[str, str], str] = {}
+        """What the server says, by verb and resource, of calls that it fails at."""
         self.cut_after: Callable[[], int] | None = None
         """After how many events each watch breaks."""
 
@@ -199,6 +201,8 @@ class _Passage(AbstractAsyncContextManager[None]):
         if self.call.verb in WRITES:
             self.port.before_write(self.call.verb, self.call.resource)
         await self.port.travel()
+        if (words := self.port.failing.get((self.call.verb, self.call.resource))) is not None:
+            raise Failing(words)
         if self.fault is not None and not self.fault.late:
             await self.port.go_wrong(self.fault)
         self.token = ACTOR.set(self.call)
@@ -216,3 +220,23 @@ class _Passage(AbstractAsyncContextManager[None]):
         if self.fault is not None and self.fault.late:
             await self.port.go_wrong(self.fault)
         self.call.done = True
+
+
+class Behind(Port):
+    """A port whose watch of one kind can be held up."""
+
+    def __init__(self, cluster: Cluster, kind: str) -> None:
+        super().__init__(cluster)
+        self._kind = kind
+        self.shows = asyncio.Event()
+        self.shows.set()
+
+    async def watch(
+        self, resource: Resource[T], where: Selection = EVERYTHING, *, since: str
+    ) -> AsyncGenerator[Event[T], None]:
+        """What happens, to objects of that kind as soon as it is shown."""
+        async with aclosing(super().watch(resource, where, since=since)) as events:
+            async for event in events:
+                if resource.kind == self._kind:
+                    await self.shows.wait()
+                yield event

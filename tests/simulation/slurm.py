@@ -39,6 +39,8 @@ class Slurm:
     updated: int = 0
     partitions: dict[str, str] = field(default_factory=dict)
     """Those that slurmctld runs, and their states."""
+    static: frozenset[str] = frozenset()
+    """Nodes that its configuration has."""
     windows: dict[str, Window] = field(default_factory=dict)
     """Reservations by name."""
     kept_for: float = 300.0
@@ -56,6 +58,8 @@ class Slurm:
     _waiting: list[Job] = field(default_factory=list)
     _registering: dict[str, asyncio.TimerHandle] = field(default_factory=dict)
     """Workers that register, or did, by their uids, and when."""
+    _speakers: dict[str, Whole] = field(default_factory=dict)
+    """Workers that say that they are there, by their uids, whether Slurm knows their node or not."""
     _late: set[str] = field(default_factory=set)
     """Those that run, and do so only some time after they are ready."""
 
@@ -108,6 +112,7 @@ class Slurm:
 
     def _never_registers(self, pod: Whole) -> None:
         self._late.discard(pod.metadata.uid)
+        self._speakers.pop(pod.metadata.uid, None)
         if (timer := self._registering.pop(pod.metadata.uid, None)) is not None:
             timer.cancel()
 
@@ -233,10 +238,16 @@ class Slurm:
             self._schedule()
 
     def register(self, pod: Whole) -> None:
-        """A worker's slurmd says that it is there. ReturnToService=2: a node that was down works; a drain stays."""
+        """A worker's slurmd says that it is there. ReturnToService=2: a node that was down works; a drain stays.
+
+        One that does not say what it has must be known before, one that does must not: slurmd ends, and begins again.
+        """
         name, uid = node_name(pod), pod.metadata.uid
+        self._speakers[uid] = pod
+        if (name in self.static) == _is_dynamic(pod):
+            return
         node = self.nodes.setdefault(name, Node(name, uid))
-        node.pod, node.down, node.feature = uid, False, _feature(pod)
+        node.pod, node.down, node.feature, node.static = uid, False, _feature(pod), name in self.static
         node.reason = node.reason if node.drain else ""
         self.touch()
         self._schedule()
@@ -271,8 +282,13 @@ class Slurm:
             self.touch()
             self._schedule()
 
-    def configured(self, partitions: dict[str, str]) -> None:
-        """Read a configuration. Jobs of a partition that is not there any more are ended; nobody may name it (PT-5)."""
+    def configured(self, partitions: dict[str, str], static: frozenset[str] = frozenset()) -> None:
+        """Read a configuration. Jobs of a partition that is not there any more are ended; nobody may name it (PT-5).
+
+        So are jobs of a node that is not there any more, unless it registered by itself; if it did, slurmd ends, and
+        they with it, when it is there (TR-4).
+        """
+        self._configured_nodes(static)
         gone, self.partitions = self.partitions.keys() - partitions.keys(), partitions
         for name in sorted(name for name in gone if self.records(name)):
             self.lost.append(f"partition {name} at {now():.2f} s, which records name")
@@ -281,6 +297,19 @@ class Slurm:
             if job.partition in gone and job.ended is None:
                 self.lost.append(f"job {job.number} of partition {job.partition} at {now():.2f} s")
                 self.cancel(job.number)
+
+    def _configured_nodes(self, static: frozenset[str]) -> None:
+        self.static = static
+        for node in [one for one in self.nodes.values() if one.static != (one.name in static)]:
+            what = "lacks" if node.static else "has"
+            self.lost += [f"job {job} on {node.name} at {now():.2f} s, which slurm.conf {what}" for job in node.jobs]
+            self._goes_down(node, "")
+            del self.nodes[node.name]
+        for pod in [pod for uid, pod in self._speakers.items() if self._is_unknown(node_name(pod), uid)]:
+            self.register(pod)
+
+    def _is_unknown(self, node: str, worker: str) -> bool:
+        return node not in self.nodes or self.nodes[node].pod != worker
 
     def open_windows(self) -> None:
         """Show on the nodes which reservations are open, and forget those that are over."""
@@ -313,6 +342,11 @@ def _seconds() -> int:
 
 def _is_worker(pod: Whole) -> bool:
     return pod.metadata.labels.get(labels.NAME) == "slurmd"
+
+
+def _is_dynamic(pod: Whole) -> bool:
+    """Whether a worker's slurmd says what it has (`-Z`), so that Slurm need not know it before."""
+    return any("-Z" in container.get("args", ()) for container in pod.spec["containers"])
 
 
 def _feature(pod: Whole) -> str:

@@ -35,6 +35,8 @@ def _meant(slurm: Slurm, body: Json) -> list[Job]:
     live = [job for job in slurm.jobs if job.ended is None]
     if nodes:
         live = [job for job in live if job.runs and nodes & set(job.nodes)]
+    if "jobs" in body:
+        live = [job for job in live if str(job.number) in body["jobs"]]
     return [job for job in live if body.get("partition") in {None, job.partition}]
 
 

@@ -37,6 +37,8 @@ class Node:
     features: tuple[str, ...] = ()
     """All of them, once somebody has told Slurm of others."""
     topology: str = ""
+    static: bool = False
+    """slurmctld's configuration has it."""
     down: bool = False
     drain: bool = False
     reason: str = ""
@@ -76,7 +78,7 @@ class Node:
         flags = [
             *(["DRAIN"] if self.drain else []), *(["COMPLETING"] if self.ending else []),
             *(["NOT_RESPONDING"] if self.down and not self.pod else []),
-            *(["RESERVED", "MAINTENANCE"] if self.reservation else []), "DYNAMIC_NORM",
+            *(["RESERVED", "MAINTENANCE"] if self.reservation else []), *([] if self.static else ["DYNAMIC_NORM"]),
         ]  # fmt: skip
         about = {"reason_set_by_user": self.by, "reason_changed_at": {"set": True, "number": self.at}}
         has = self.features or ((self.feature,) if self.feature else ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,6 +13,7 @@ import msgspec
 from penstock.api.objects import Json
 from penstock.slurm import hostlist, tokens
 from penstock.slurm.rest.errors import SlurmSilent
+from penstock.slurm.rest.jobs import NO_SIGNAL
 from penstock.slurm.rest.transport import Reply, Transport
 
 from .loop import clock, now
@@ -57,6 +59,8 @@ class SlurmRestd:
     before: Callable[[], None] = lambda: None
     after: Callable[[], None] = lambda: None
     """What happens right before and right after the nodes were told."""
+    counted: Callable[[AbstractSet[str]], None] = lambda _nodes: None
+    """What happens right after it was told who has jobs, of some nodes."""
     requests: list[Request] = field(default_factory=list)
     pending: int = 0
     """Requests that are not answered yet."""
@@ -73,6 +77,10 @@ class SlurmRestd:
         """The requests there were."""
         return [one for one in self.requests if one.at >= since and method in {"", one.method}]
 
+    def on_its_way(self, request: Request) -> float:
+        """Seconds that an answer takes from Slurm to who asked."""
+        return self.transfer if request.method == "GET" and "/nodes/" in request.path else 0.0
+
     async def send(self, method: str, path: str, headers: dict[str, str], body: bytes, who: str) -> Reply:
         """Answer, or break off."""
         self.asking = asking = Request(now(), method, path, 0, who)
@@ -84,7 +92,7 @@ class SlurmRestd:
         if reply is not None and method != "GET" and self.lost_replies:
             self.lost_replies, reply = self.lost_replies - 1, None
         self.requests.append(replace(asking, status=reply.status if reply else 0))
-        await asyncio.sleep(self.transfer if method == "GET" and "/nodes/" in path else 0)
+        await asyncio.sleep(self.on_its_way(asking))
         if reply is None:
             raise SlurmSilent("slurmrestd: simulated: no answer")
         return reply
@@ -118,7 +126,7 @@ class SlurmRestd:
             ),
             ("POST", f"{prefix}nodes/"): lambda: self._update(msgspec.json.decode(body)),
             ("GET", f"{prefix}jobs/state/"): self._job_states,
-            ("DELETE", f"{prefix}jobs/"): lambda: _reply(signalled(self.slurm, msgspec.json.decode(body))),
+            ("DELETE", f"{prefix}jobs/"): lambda: self._signal(msgspec.json.decode(body)),
             ("POST", f"{prefix}jobs/requeue"): lambda: _reply(*requeued(self.slurm, msgspec.json.decode(body))),
         }
         asked = questions.get((method, address.path))
@@ -132,6 +140,12 @@ class SlurmRestd:
         if kind == "reservation":
             return _reply(*reserved(self.slurm, method, name, msgspec.json.decode(body or b"{}")))
         return asked() if asked else Reply(404, b"Unable to find requested URL endpoint")
+
+    def _signal(self, body: Json) -> Reply:
+        told = _reply(signalled(self.slurm, body))
+        if body["signal"] == NO_SIGNAL:
+            self.counted({name for text in body.get("nodes", ()) for name in hostlist.expand(text)})
+        return told
 
     def _job_states(self) -> Reply:
         return _reply({"jobs": [{"job_id": str(job.number), "state": job.state} for job in self.slurm.remembered]})

@@ -13,12 +13,14 @@ from penstock.api.nodeset import Drain, DrainTimeoutAction
 from penstock.api.scalars import Duration
 from penstock.operator.nodeset.bounded import Bound, Terms, bounded
 from penstock.operator.nodeset.drains import MARK, SCALE_IN
-from penstock.operator.nodeset.jobs import Carried, carry_out, commented
+from penstock.operator.nodeset.jobs import Carried, Duty, carry_out, commented
 from penstock.slurm.rest.messages import NodeReport
 
 from .desk import Desk, desk
 from .loop import clock, simulated
+from .manifests import NODE_SET
 from .slurm_records import Job
+from .world import cluster
 
 TIMEOUT = 600
 WARNED_AFTER, ENDED_AFTER = TIMEOUT - 60 + 1, TIMEOUT + 2
@@ -49,9 +51,8 @@ class Story:
         """Do it, or what was decided before."""
         orders = (decided or self.decided()).orders
         desk, errand = self.desk, await self.desk.errand()
-        return await carry_out(
-            desk.context, desk.item, desk.controller, Terms(self.policy), orders, still_wished=errand.is_still_wished
-        )
+        duty = Duty(desk.context, desk.item, desk.controller, Terms(self.policy), errand.is_still_wished)
+        return await carry_out(duty, orders)
 
     async def to_the_end(self) -> None:
         """Warn in time, and wait until the time is over."""
@@ -118,6 +119,27 @@ async def test_jobs_are_cancelled_at_the_end_and_only_those_of_the_nodes_that_le
         assert await now.carry_out() == Carried()
         assert (job.end, job.ended is not None, other.runs) == ("CANCELLED", True, True)
         assert now.counted("cancel") == 1
+
+
+@pytest.mark.parametrize("action", ["Requeue", "Cancel"])
+@simulated
+async def test_a_job_that_came_while_slurm_told_of_its_nodes_is_left_alone(action: str) -> None:
+    """With thousands of nodes that takes a while; whoever comes to one of them meanwhile was never warned."""
+    async with story(action) as now:
+        [job] = now.drain("compute-0")
+        await now.to_the_end()
+        came = list[Job]()
+
+        def given_back() -> None:
+            if not came:
+                now.slurm.cancel(job.number)
+                now.slurm.change(["compute-0"], {"state": ["UNDRAIN"], "extra": ""})
+                came.extend(now.slurm.submit(1, 100_000, on="compute-0"))
+
+        now.desk.here.slurmrestd.after, now.desk.here.slurmrestd.transfer = given_back, 1.5
+        await now.carry_out()
+        assert [one.runs for one in came] == [True]
+        assert now.signals == []
 
 
 @simulated
@@ -225,6 +247,22 @@ async def test_slurms_clock_is_never_taken_to_be_ahead_of_where_it_is() -> None:
                 found, really = slurm.time(at.controller), clock().timestamp()
                 assert found is not None
                 assert really - 2 < found <= really
+
+
+@simulated
+async def test_whoever_waits_for_a_suspended_job_is_not_forgotten_for_another_trouble() -> None:
+    """Slurm says nothing when such a job ends, so somebody looks again and again, whatever else is told (NS-3)."""
+    async with cluster(replicas=2) as (here, _):
+        here.slurmrestd.version = "v0.0.42"
+        await here.edit("NodeSet", NODE_SET, spec={"drain": {"timeout": "60s", "onTimeout": "Requeue"}})
+        [held], _ = here.slurm.submit(1, 100_000, on="compute-1"), here.slurm.submit(1, 100_000, on="compute-0")
+        here.slurm.suspend(held)
+        await asyncio.sleep(20)
+        await here.scale(1)
+        await asyncio.sleep(300)
+        assert here.sight.condition("NodeSet", NODE_SET, "Degraded")["reason"] == "SlurmRefuses"
+        here.slurm.cancel(held.number)
+        await here.until(lambda: len(here.sight.workers()) == 1, within=10)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from penstock.operator.nodeset.plan import GIVEN_UP_AFTER
-from penstock.operator.nodeset.snapshot import ON_DELETION, REGISTERED
+from penstock.operator.nodeset.snapshot import GIVEN_UP_AFTER, ON_DELETION, REGISTERED
 from penstock.operator.resources import PODS
 
 from .loop import simulated
@@ -72,7 +71,7 @@ async def test_no_worker_goes_on_a_word_of_slurms_that_is_older_than_a_second() 
         operator.port.latency = 0.9
         await here.scale(0)
         await here.until(lambda: not here.sight.workers(), within=120)
-        told = [one.at for one in here.slurmrestd.asked(method="GET") if "/node" in one.path]
+        told = [one.at for one in here.slurmrestd.asked() if one.path.endswith(("/nodes/", "/jobs/"))]
         gone = [one.at for one in operator.port.writes() if (one.verb, one.resource) == ("delete", "pods")]
         assert len(gone) == 100
         assert all(min(at - heard for heard in told if heard <= at) <= 1.0 for at in gone)
@@ -116,8 +115,9 @@ async def test_jobs_that_are_to_be_cancelled_are_cancelled_by_slurm(silent: bool
         await asyncio.sleep(GIVEN_UP_AFTER / 2)
         here.slurmrestd.away = False
         await here.until(lambda: here.sight.get("NodeSet", NODE_SET) is None, within=120)
-        assert here.sight.events("JobsWarned")
-        assert here.sight.events("JobsCancelled")
+        for reason in ("JobsWarned", "JobsCancelled"):
+            [note] = {one.partition(": ")[2] for one in here.sight.events(reason)}
+            assert note == "the NodeSet is deleted with its jobs (nodeset.slinky.slurm.net/on-deletion: Cancel)"
         assert {job.end for job in jobs} == {"CANCELLED"}
 
 

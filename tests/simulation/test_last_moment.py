@@ -61,7 +61,7 @@ def _begins(here: World, name: str) -> bool:
 
 
 @simulated
-async def test_a_slow_word_about_all_nodes_is_asked_for_anew_about_each() -> None:
+async def test_after_a_slow_word_about_all_nodes_it_is_asked_who_has_jobs() -> None:
     """It is as old as the question, not as its arrival: a node may have been given back since (NS-3)."""
     async with cluster(replicas=2) as (here, _):
         rest, slurm = here.slurmrestd, here.slurm
@@ -236,3 +236,19 @@ async def test_jobs_are_ended_only_if_that_is_still_wished_when_slurm_has_taken_
         here.slurmrestd.after = again
         await asyncio.sleep(60)
         assert all(job.runs for job in jobs)
+
+
+@simulated
+async def test_what_the_server_fails_at_is_told_and_keeps_nothing_else_from_being_done() -> None:
+    """Somebody's webhook is away, and every pod that is to be made meets it (NS-6)."""
+    async with cluster(replicas=3) as (here, operator):
+        operator.port.failing["create", "pods"] = 'Internal error occurred: failed calling webhook "policy.example.org"'
+        await here.delete("Pod", f"{NODE_SET}-0")
+        await here.until(lambda: "webhook" in here.sight.condition("NodeSet", NODE_SET, "Degraded")["message"])
+        assert here.sight.condition("NodeSet", NODE_SET, "Ready")["status"] == "False"
+        await here.scale(1)
+        await here.until(lambda: [one.metadata.name for one in here.sight.workers()] == [f"{NODE_SET}-1"], within=30)
+        await here.scale(2)
+        operator.port.failing.clear()
+        await here.until(lambda: len(here.sight.workers()) == 2, within=400)
+        await here.ready()

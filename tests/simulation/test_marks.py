@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from penstock.operator.nodeset.marks import DRAINED_BY, STATE, WALLS_BROKEN
 from penstock.render import labels
 
-from .loop import simulated
+from .loop import now, simulated
 from .manifests import NODE_SET
+from .slurmrestd import Request
 from .world import World, cluster
 
 SEEN_WITHIN = 35.0
 """Seconds: at rest Slurm is asked every half minute."""
+ASKED_AGAIN = 60.0
+"""Seconds after which Slurm is asked again about jobs that were suspended."""
 
 
 @simulated
@@ -31,6 +34,78 @@ async def test_a_busy_worker_is_protected_as_long_as_it_is_busy() -> None:
         here.slurm.submit(1, 100, on="compute-1")
         await here.until(lambda: protected(here) == ["compute-1"], within=SEEN_WITHIN)
         await here.until(lambda: not here.slurm.running, within=120)
+        await here.until(lambda: not protected(here), within=SEEN_WITHIN)
+
+
+@simulated
+async def test_a_worker_whose_job_is_suspended_stays_protected() -> None:
+    """Its node says that it is idle, and an eviction would end the job all the same (NS-7)."""
+    async with cluster(replicas=2) as (here, _):
+        [job] = here.slurm.submit(1, 9000, on="compute-1")
+        await here.until(lambda: protected(here) == ["compute-1"], within=SEEN_WITHIN)
+        here.slurm.suspend(job)
+        await here.until(lambda: [*states(here)] == [["Idle"]] * 2, within=SEEN_WITHIN, what="what Slurm says")
+        await asyncio.sleep(600)
+        assert protected(here) == ["compute-1"]
+        here.slurm.suspend(job, suspended=False)
+        await asyncio.sleep(SEEN_WITHIN)
+        assert protected(here) == ["compute-1"]
+        here.slurm.suspend(job)
+        await asyncio.sleep(SEEN_WITHIN)
+        # Its node was idle before and is idle after: nothing happens that would bring anybody here.
+        here.slurm.cancel(job.number)
+        await here.until(lambda: not protected(here), within=ASKED_AGAIN + 5)
+
+
+@simulated
+async def test_slurm_is_asked_once_about_all_workers_that_became_idle() -> None:
+    """And about nobody at rest, nor while jobs run."""
+    async with cluster(replicas=20) as (here, _):
+        here.slurm.submit(20, 100)
+        await here.until(lambda: len(protected(here)) == 20, within=SEEN_WITHIN)
+        await here.until(lambda: not here.slurm.running, within=120)
+        assert not questions(here)
+        await here.until(lambda: not protected(here), within=SEEN_WITHIN)
+        assert len(questions(here)) == 1
+        await asyncio.sleep(600)
+        assert len(questions(here)) == 1
+
+
+@simulated
+async def test_suspended_jobs_are_asked_for_once_a_minute_however_often_pods_are_marked() -> None:
+    """One question for all of them, as long as they stay suspended."""
+    async with cluster(replicas=20) as (here, _):
+        jobs = here.slurm.submit(12, 9000)
+        await here.until(lambda: len(protected(here)) == 12, within=SEEN_WITHIN)
+        for job in jobs:
+            here.slurm.suspend(job)
+        await asyncio.sleep(2 * ASKED_AGAIN)
+        since = now()
+        for second in range(600):
+            await here.edit("NodeSet", NODE_SET, metadata={"annotations": {"note": f"{second}"}})
+            await asyncio.sleep(1)
+        assert len(protected(here)) == 12
+        assert 9 <= len(questions(here, since)) <= 11
+        here.slurm.cancel(jobs[0].number)
+        await here.until(lambda: len(protected(here)) == 11, within=ASKED_AGAIN + SEEN_WITHIN)
+
+
+@simulated
+async def test_a_worker_keeps_its_protection_while_slurm_does_not_tell_of_its_jobs() -> None:
+    """What is not known is not safe; it is asked again by itself, and not at every mark."""
+    async with cluster(replicas=2) as (here, _):
+        here.slurm.submit(1, 30, on="compute-1")
+        await here.until(lambda: protected(here) == ["compute-1"], within=SEEN_WITHIN)
+        here.slurmrestd.deaf = True
+        await here.until(lambda: not here.slurm.running, within=60)
+        await asyncio.sleep(SEEN_WITHIN)
+        since = now()
+        for second in range(60):
+            await here.edit("NodeSet", NODE_SET, metadata={"annotations": {"note": f"{second}"}})
+            await asyncio.sleep(1)
+        assert protected(here) == ["compute-1"]
+        assert 1 <= len(questions(here, since)) <= 7
+        here.slurmrestd.deaf = False
         await here.until(lambda: not protected(here), within=SEEN_WITHIN)
 
 
@@ -116,3 +191,8 @@ def protected(here: World) -> list[str]:
         for pod in here.sight.workers()
         if pod.metadata.labels.get(labels.POD_PROTECT) == "true"
     ]
+
+
+def questions(here: World, since: float = 0.0) -> list[Request]:
+    """Those about the jobs of nodes."""
+    return [one for one in here.slurmrestd.asked(since, method="DELETE") if one.path.endswith("/jobs/")]

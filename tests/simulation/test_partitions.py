@@ -9,8 +9,7 @@ import asyncio
 import copy
 import random
 import re
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -18,12 +17,10 @@ from typing import Any
 import pytest
 
 from penstock.api.objects import Json
-from penstock.cluster.port import EVERYTHING, Cluster, Event, Selection, T
-from penstock.cluster.resources import Resource
 
 from .loop import now, simulate, simulated
 from .manifests import Seen, sample
-from .port import Fault, Port
+from .port import Behind, Fault, Port
 from .story import End, replayable, rest, tell
 from .world import World, cluster, world
 
@@ -185,31 +182,12 @@ async def test_who_deletes_or_spoils_the_configuration_takes_no_partition_with_i
         assert here.sight("ConfigMap", "slurm-config").data == before
 
 
-class Behind(Port):
-    """A port whose watch of ConfigMaps can be held up."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        super().__init__(cluster)
-        self.shows = asyncio.Event()
-        self.shows.set()
-
-    async def watch(
-        self, resource: Resource[T], where: Selection = EVERYTHING, *, since: str
-    ) -> AsyncGenerator[Event[T], None]:
-        """What happens, of ConfigMaps as soon as it is shown."""
-        async with aclosing(super().watch(resource, where, since=since)) as events:
-            async for event in events:
-                if resource.kind == "ConfigMap":
-                    await self.shows.wait()
-                yield event
-
-
 @simulated
 async def test_a_watch_that_is_behind_takes_no_partition_away() -> None:
     """Who led for a moment made one that this operator has never heard of."""
     async with world() as here:
         await here.apply(documents())
-        port = Behind(here.store)
+        port = Behind(here.store, "ConfigMap")
         here.start(port)
         await rest(here)
         port.shows.clear()

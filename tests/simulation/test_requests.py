@@ -93,6 +93,21 @@ async def test_all_idle_workers_that_leave_are_drained_in_one_request(counted: C
 
 
 @simulated
+async def test_where_all_nodes_take_long_to_be_told_jobs_are_asked_for_once_more_and_no_node_alone(
+    counted: Counting,
+) -> None:
+    """Thousands of nodes take seconds, and by then what was told of them may be untrue (NS-3)."""
+    async with cluster(replicas=MANY) as (here, _):
+        here.slurmrestd.transfer = 1.5
+        looks = counted(here)
+        await here.scale(0)
+        await here.until(lambda: not here.sight.workers(), within=120)
+        assert looks.orders == [1]
+        assert max(one[ASK_JOBS] for one in looks.each) == 3, "planning, before they go, and at last"
+        assert not [one for one in here.slurmrestd.requests if "/node/" in one.path]
+
+
+@simulated
 async def test_all_workers_of_an_old_template_that_may_go_are_drained_in_one_request(
     counted: Counting,
 ) -> None:

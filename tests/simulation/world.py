@@ -22,7 +22,7 @@ from .kubernetes import Kubernetes
 from .loop import clock, now
 from .manifests import JWT_KEY, NAMESPACE, NODE_SET, RESOURCES, machine, sample
 from .observed import Observed
-from .port import Port
+from .port import Behind, Port
 from .sight import Sight
 from .slurm import Slurm
 from .slurmrestd import SlurmRestd
@@ -168,10 +168,26 @@ async def cluster(
 ) -> AsyncIterator[tuple[World, Running]]:
     """A world with a cluster that has come up and is at rest."""
     async with world(history=history, machines=machines) as here:
-        await here.apply(sample() if documents is None else documents)
-        if replicas is not None:
-            await here.scale(replicas)
-        operator = here.start()
-        await here.ready()
-        await asyncio.sleep(35)
-        yield here, operator
+        yield here, await _at_rest(here, Port(here.store), documents, replicas)
+
+
+@asynccontextmanager
+async def behind(
+    kind: str, documents: Iterable[Json] | None = None, *, replicas: int | None = None
+) -> AsyncIterator[tuple[World, Behind]]:
+    """The same, whose operator is not shown any more what becomes of objects of a kind, until `shows` is set."""
+    async with world() as here:
+        port = Behind(here.store, kind)
+        await _at_rest(here, port, documents, replicas)
+        port.shows.clear()
+        yield here, port
+
+
+async def _at_rest(here: World, port: Port, documents: Iterable[Json] | None, replicas: int | None) -> Running:
+    await here.apply(sample() if documents is None else documents)
+    if replicas is not None:
+        await here.scale(replicas)
+    operator = here.start(port)
+    await here.ready()
+    await asyncio.sleep(35)
+    return operator

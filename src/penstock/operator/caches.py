@@ -80,7 +80,7 @@ class Caches:
                 PODS,
                 namespaces,
                 labels=_OURS,
-                indexes={"owners": owners, "component": component, "machine": _machine},
+                indexes={"owners": owners, "component": component, "machine": _machine, "workers": _workers},
             ),
             machines=View(cluster, MACHINES),
             claims=View(cluster, CLAIMS, namespaces, labels=_OURS, indexes={"component": component}),
@@ -160,6 +160,10 @@ def _namespace(item: Lean) -> Iterable[str]:
 
 def _machine(pod: Pod) -> Iterable[str]:
     return (pod.spec.node_name,) if pod.spec.node_name else ()
+
+
+def _workers(pod: Pod) -> Iterable[str]:
+    return (pod.metadata.namespace,) if pod.metadata.labels.get(labels.NAME) == "slurmd" else ()
 
 
 def component(item: Lean) -> Iterable[str]:

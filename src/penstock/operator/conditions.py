@@ -73,6 +73,11 @@ def troubled(written: Iterable[Json], cause: Cause) -> list[Condition]:
     return [*(told | stays).values()]
 
 
+def counted(count: int, one: str, several: str) -> str:
+    """A number with what is said of one, or of several: `counted(1, "worker is wanted", "workers are wanted")`."""
+    return f"{count} {one if count == 1 else several}"
+
+
 def _from(kind: str, status: bool, cause: Cause) -> Condition:
     return Condition(kind, status, cause.reason, cause.message)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from penstock.api.controller import Controller
 from penstock.api.nodeset import NodeSet
-from penstock.operator import active, configuration, confinement, keyring, partitions, shared_root
+from penstock.operator import active, configuration, confinement, keyring, partitions, shared_root, static_nodes
 from penstock.operator.conditions import Cause, summary
 from penstock.operator.configuration import Findings
 from penstock.operator.context import Context, Outcome
@@ -41,7 +41,7 @@ async def reconcile(context: Context, kept: Partitions, item: Custom, controller
     pods = context.caches.pods_of("slurmctld", controller)
     staying = [pod for pod in pods if not pod.leaving]
     waits = waits or rotation.degraded
-    cluster = confinement.with_workers(context.caches, cluster)
+    cluster = static_nodes.with_workers(context.caches, confinement.with_workers(context.caches, cluster))
     cluster, root = shared_root.with_workers(context.caches, cluster), shared_root.Tended()
     if waits is None:
         cluster, closing = await kept.keep(item, cluster, staying)
@@ -99,6 +99,7 @@ def _look_again(cluster: Cluster, found: Findings, rotation: Rotation, closing: 
         _READ_BACK_AGAIN if found.missing_partitions else _ASK_AGAIN if found.unasked else None,
         active.ASK_AGAIN if cluster.controller.spec.replicas > 1 else None,
         confinement.LOOK_AGAIN if cluster.confined_workers or cluster.rootless_workers else None,
+        static_nodes.LOOK_AGAIN if cluster.kept_nodes or cluster.dynamic_nodes else None,
         rotation.again,
         closing.again if closing else None,
     ]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -139,13 +139,14 @@ class Doubts:
             return AFTER_FAILURE
         return min((at - bound for at in book.since.values() if at > bound), default=None)
 
-    async def _ask(self, controller: Controller, book: Book, due: Iterable[str]) -> None:
+    async def _ask(self, controller: Controller, book: Book, due: Collection[str]) -> None:
         """Have nodes asked, after one more look: somebody may have drained one a moment ago."""
-        nodes = (await self._context.slurm.nodes_now(controller)).nodes
-        names = [name for name in due if name in nodes and may_be_asked(nodes[name])]
-        if names:
-            await self._context.slurm.change(controller, names, state=["UNDRAIN"])
-            _LOG.info("Slurm is made to ask %s which jobs it has", hostlist.compress(names))
+        with self._context.slurm.way(controller).give_back(due) as free:
+            nodes = (await self._context.slurm.nodes_now(controller)).nodes
+            names = [name for name in due if name in free and name in nodes and may_be_asked(nodes[name])]
+            if names:
+                await self._context.slurm.change(controller, names, state=["UNDRAIN"])
+                _LOG.info("Slurm is made to ask %s which jobs it has", hostlist.compress(names))
         for name in names:
             del book.since[name]
 

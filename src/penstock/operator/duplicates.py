@@ -17,7 +17,7 @@ from penstock.api.controller import Controller
 from penstock.operator.context import Context
 from penstock.operator.customs import Key
 from penstock.operator.resources import CUSTOMS
-from penstock.operator.slurm import AFTER_FAILURE, IN_A_HURRY
+from penstock.operator.slurm import AFTER_FAILURE, AT_REST, IN_A_HURRY
 from penstock.operator.slurm_links import slurm_key
 from penstock.slurm import hostlist
 from penstock.slurm.refused import DUPLICATE, candidates, held_for, refusals
@@ -83,13 +83,12 @@ class Duplicates:
                 # Slurm may be in the middle of it: the job is found when it is back in the queue.
                 return IN_A_HURRY
         try:
-            await self._go_on(controller, search)
+            return await self._go_on(controller, search)
         except SlurmError as error:
             _LOG.warning("Slurm of Controller %s/%s: jobs that were started twice: %s", key[1], key[2], error)
             return AFTER_FAILURE
-        return IN_A_HURRY
 
-    async def _go_on(self, controller: Controller, search: _Search) -> None:
+    async def _go_on(self, controller: Controller, search: _Search) -> float:
         client = await self._context.slurm.client(controller)
         if search.unread is None:
             search.unread = deque(candidates(await client.job_states()))
@@ -98,11 +97,11 @@ class Duplicates:
         finally:
             self._tell_released(controller, search)
         if search.unread:
-            return
-        if search.ending:
-            search.unread, search.ending = search.ending, deque()
-        else:
-            await self._give_back(controller, client, search)
+            return IN_A_HURRY
+        if not search.ending:
+            return await self._give_back(controller, client, search)
+        search.unread, search.ending = search.ending, deque()
+        return IN_A_HURRY
 
     async def _read(self, controller: Controller, client: SlurmRest, search: _Search, unread: deque[int]) -> None:
         """Judge some jobs, in a rehearsal all, for that looks only once."""
@@ -124,14 +123,21 @@ class Duplicates:
             # It may have ended a moment ago; or there is something to do for a person.
             self._warn(controller, "JobNotReleased", f"job {job.job_id}, held by Slurm, is not released: {error}")
 
-    async def _give_back(self, controller: Controller, client: SlurmRest, search: _Search) -> None:
-        """Undrain, after one more look: somebody may have made the drain their own a moment ago."""
-        now = refusals([await client.node(name) for name in search.refused])
-        still = [name for name, moment in now.items() if search.refused[name] == moment]
-        if still:
-            await self._context.slurm.change(controller, still, state=["UNDRAIN"], reason=GIVEN_BACK)
-            self._warn(controller, "NodesGivenBack", _NODES.format(nodes=hostlist.compress(still)))
+    async def _give_back(self, controller: Controller, client: SlurmRest, search: _Search) -> float:
+        """Undrain, after one more look: somebody may have made the drain their own a moment ago.
+
+        Nodes whose workers are about to go are left alone: they are gone in a while, or stay after all.
+        """
+        with self._context.slurm.way(controller).give_back(search.refused) as free:
+            now = refusals([await client.node(name) for name in search.refused if name in free])
+            still = [name for name, moment in now.items() if search.refused[name] == moment]
+            if still:
+                await self._context.slurm.change(controller, still, state=["UNDRAIN"], reason=GIVEN_BACK)
+                self._warn(controller, "NodesGivenBack", _NODES.format(nodes=hostlist.compress(still)))
+        if len(free) < len(search.refused):
+            return AT_REST
         self.forget(slurm_key(controller))
+        return IN_A_HURRY
 
     def _tell_released(self, controller: Controller, search: _Search) -> None:
         if search.released:

@@ -20,7 +20,8 @@ from penstock.operator.doubts import Doubts
 from penstock.operator.duplicates import Duplicates
 from penstock.operator.nodeset.finalizer import is_held
 from penstock.operator.nodeset.preview import Preview
-from penstock.operator.nodeset.reconcile import MARKS, NodeSets
+from penstock.operator.nodeset.reconcile import NodeSets
+from penstock.operator.nodeset.telling import MARKS
 from penstock.operator.partitions import Partitions
 from penstock.operator.resources import CUSTOMS, Custom
 from penstock.operator.slurm_links import SLURM

@@ -8,7 +8,7 @@ no record names it: of a job that runs, that waits, or that has ended and is not
 keeps it.
 
 What has to be remembered is in the ConfigMap that slurmctld reads: partitions in there that nobody asks for are those
-that are closed. So an operator that dies at any moment loses nothing.
+that are closed. So an operator that dies at any moment loses nothing. The same is done about nodes (`static_nodes`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.cluster.errors import NotFound
-from penstock.operator.conditions import Condition
+from penstock.operator import confinement, static_nodes
+from penstock.operator.conditions import Condition, counted
 from penstock.operator.configuration import Settings, partitions_in
 from penstock.operator.context import Context
 from penstock.operator.customs import Key
 from penstock.operator.resources import CONFIG_MAPS, CUSTOMS, Content, Custom, Pod
 from penstock.operator.slurm_links import slurm_key
+from penstock.operator.workers import Workers
 from penstock.render import names
+from penstock.render.files import gres_conf
 from penstock.render.files.slurm_conf import slurm_conf
 from penstock.render.inventory import ClosedPartition, Cluster
 from penstock.render.reconfigure import fingerprint
@@ -91,7 +94,7 @@ class Partitions:
         self._context = context
         self._wanted: dict[Key, str] = {}
         self._given: dict[Key, str] = {}
-        """Per Controller its slurm.conf, without and with closed partitions: somebody may delete the ConfigMap."""
+        """Per Controller its slurm.conf, without and with what is kept: somebody may delete the ConfigMap."""
         self._asked: dict[Key, _Asked] = {}
 
     def forget(self, key: Key) -> None:
@@ -101,27 +104,40 @@ class Partitions:
             shelf.pop(key, None)
 
     async def keep(self, item: Custom, cluster: Cluster, pods: Sequence[Pod]) -> tuple[Cluster, Closing]:
-        """The cluster with the partitions that still have to be there, and what they wait for."""
+        """The cluster with the partitions and nodes that still have to be there, and what partitions wait for."""
         if cluster.controller.spec.external:
             return cluster, Closing({})
-        key, wanted = slurm_key(cluster.controller), slurm_conf(cluster)
-        applied = await self._applied(key, cluster, wanted)
+        key, wished = slurm_key(cluster.controller), slurm_conf(cluster)
+        applied = await self._applied(key, cluster, wished)
         texts = (self._given.get(key, ""), applied.get(_CONF, ""))
+        cluster, wanted = await self._borne(cluster, applied, texts, wished)
         going = {one.name: one for text in texts for one in retired(text, wanted)}
         judged = self._judged(cluster, applied, pods) if going else ""
         closing = await self._closing(key, cluster, judged, going)
         closed = replace(cluster, closed=[going[name] for name in closing.waits])
-        self._wanted[key], self._given[key] = wanted, slurm_conf(closed) if closed.closed else wanted
+        more = closed.closed or closed.kept_nodes
+        self._wanted[key], self._given[key] = wished, slurm_conf(closed) if more else wanted
         deleted = {one.slurm_name for one in cluster.node_sets if one.metadata.deletion_timestamp}
         self._tell_closed(item, deleted | closing.waits.keys(), before=partitions_in(texts[1]))
         self._tell_gone(item, going.keys() - closing.waits.keys())
         return closed, closing
 
+    async def _borne(
+        self, cluster: Cluster, applied: Mapping[str, str], texts: Iterable[str], wished: str
+    ) -> tuple[Cluster, str]:
+        """The cluster as its workers can bear it, those too that a watch has not shown; and its slurm.conf."""
+        there = Workers(self._context, cluster)
+        able = await confinement.until_free(there, cluster, applied)
+        able = await static_nodes.until_free(there, able, applied.get(_CONF, ""), wished)
+        wanted = wished if able is cluster else slurm_conf(able)
+        kept = await static_nodes.keep(there, able, texts, wanted)
+        return replace(kept, kept_gres=applied.get(gres_conf.NAME, "")), wanted
+
     async def _applied(self, key: Key, cluster: Cluster, wanted: str) -> Mapping[str, str]:
         """The files that slurmctld is given. Read anew when they are about to change: a watch may be behind."""
         name, namespace = names.config(cluster.controller.metadata.name), cluster.namespace
         known = await self._context.contents.config_map(namespace, name) or {}
-        if self._wanted.get(key) == wanted and not retired(known.get(_CONF, ""), wanted):
+        if self._wanted.get(key) == wanted and not _lacks(wanted, known.get(_CONF, "")):
             return known
         try:
             there: Content = await self._context.cluster.get(CONFIG_MAPS.reading(Content), name, namespace)
@@ -165,6 +181,11 @@ class Partitions:
             self._context.events.normal(CUSTOMS["Controller"], item, "PartitionRemoved", _REMOVED.format(name))
 
 
+def _lacks(wanted: str, applied: str) -> bool:
+    """Whether something in one slurm.conf is not in another."""
+    return bool(retired(applied, wanted)) or any(static_nodes.retired(applied, wanted))
+
+
 async def _waits(slurm: SlurmRest, going: Iterable[str]) -> dict[str, str]:
     """Of each partition what it waits for; nothing when it may go. What slurmctld does not run, no job names."""
     running, waits = await slurm.partitions(), dict[str, str]()
@@ -181,5 +202,5 @@ async def _waits(slurm: SlurmRest, going: Iterable[str]) -> dict[str, str]:
 def _words(name: str, jobs: int) -> str:
     if not jobs:
         return ""
-    many = "1 job is" if jobs == 1 else f"{jobs} jobs are"
+    many = counted(jobs, "job is", "jobs are")
     return f"is closed and stays until {many} gone (squeue --all --states=all --partition={name})"

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from penstock.api.objects import Json
 from penstock.cluster.errors import AlreadyExists, NotFound
 from penstock.cluster.port import Preconditions
-from penstock.operator import fresh
+from penstock.operator import fresh, workers
 from penstock.operator.caches import Caches
 from penstock.operator.conditions import Cause, Condition
 from penstock.operator.context import Context
@@ -121,10 +121,8 @@ def with_workers(caches: Caches, cluster: Cluster) -> Cluster:
     if cluster.controller.spec.shared_root is None:
         return cluster
     wanted = render.pod_labels(cluster).items()
-    workers = (pod for one in cluster.node_sets for pod in caches.pods_of("slurmd", one))
-    return replace(
-        cluster, rootless_workers=any(not wanted <= pod.metadata.labels.items() for pod in workers if not pod.ended)
-    )
+    there = [pod for pod in workers.seen(caches, cluster) if not pod.ended]
+    return replace(cluster, rootless_workers=any(not wanted <= pod.metadata.labels.items() for pod in there))
 
 
 def _filled(item: Custom) -> str:

@@ -16,6 +16,7 @@ from penstock.api.controller import Controller
 from penstock.api.nodeset import NodeSet
 from penstock.operator.caches import Caches
 from penstock.operator.customs import Key
+from penstock.operator.right_of_way import RightOfWay
 from penstock.operator.slurm_links import Links, slurm_key
 from penstock.operator.triggers import Look
 from penstock.slurm import hostlist
@@ -87,6 +88,7 @@ class Slurm:
         """Per Slurm: the configuration that it was seen to run."""
         self._waiting: dict[Key, set[Key]] = {}
         """Per Slurm: who waits for its nodes to change."""
+        self._ways: dict[Key, RightOfWay] = {}
 
     def nodes(self, controller: Controller) -> Known | None:
         """What was last heard; None when nothing is known, or what is known may be untrue by now."""
@@ -121,6 +123,10 @@ class Slurm:
         waiters = self._waiting.setdefault(key, set())
         (waiters.add if waiting else waiters.discard)(who)
         return key
+
+    def way(self, controller: Controller) -> RightOfWay:
+        """Who of us may give a node back, and who take its worker away."""
+        return self._ways.setdefault(slurm_key(controller), RightOfWay())
 
     async def client(self, controller: Controller) -> SlurmRest:
         """A client for this Controller's Slurm; `SlurmUnreachable` when there is no way to it."""
@@ -170,6 +176,7 @@ class Slurm:
         answer = await client.nodes(since=before.since(asked_at) if before else 0)
         self._troubles.pop(key, None)
         self._silent.pop(key, None)
+        self.way(controller).heard()
         # Others may have asked meanwhile: who asked last knows best.
         known = self._known.get(key)
         if known is None or known.at <= asked_at:
@@ -239,6 +246,7 @@ class Slurm:
             shelf.pop(key, None)
         self._news.discard(key)
         self._waiting.pop(key, None)
+        self._ways.pop(key, None)
 
     def _lost(self, key: Key, trouble: str) -> None:
         if self._troubles.get(key) != trouble:

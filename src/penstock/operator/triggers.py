@@ -12,13 +12,15 @@ from penstock.api.accounting import Accounting
 from penstock.api.controller import Controller
 from penstock.api.kinds import API_VERSION, Kind
 from penstock.api.loginset import LoginSet
-from penstock.api.nodeset import NodeSet, ScalingMode
+from penstock.api.nodeset import NodeSet, Registration, ScalingMode
 from penstock.api.restapi import RestApi
 from penstock.api.token import Token
 from penstock.cluster.informer import Listener
 from penstock.cluster.resources import Lean
 from penstock.operator.caches import Caches
 from penstock.operator.customs import Invalid, Key
+from penstock.operator.nodeset.revisions import pin
+from penstock.operator.nodeset.snapshot import ordinal
 from penstock.operator.resources import CONFIG_MAPS, SECRETS, Custom, Job, Machine, Pod, Revision
 from penstock.render import labels
 from penstock.render.missing import config_map_references, secret_references
@@ -30,6 +32,8 @@ Look = Callable[[Key, float], None]
 _KIND_OF_APP = {"slurmctld": "Controller", "slurmdbd": "Accounting", "slurmrestd": "RestApi", "login": "LoginSet"}
 _BATCH, _BATCH_PER_POD, _LONGEST_BATCH = 0.02, 0.0005, 0.5
 """Seconds to gather pod events: a large set is looked at twice a second at most while its pods come up."""
+_FEWER_NODES = 2.0
+"""Seconds to gather static workers that go: each of their nodes alone would be a new configuration for slurmctld."""
 
 
 class Triggers:
@@ -135,12 +139,28 @@ class Triggers:
         if item is None:
             return
         namespace, its = item.metadata.namespace, item.metadata.labels
-        for owner in item.metadata.owner_references:
+        # Who lost it minds as much as who has it: a set may be deleted without its workers.
+        had, has = (frozenset(one.metadata.owner_references if one else ()) for one in (old, new))
+        for owner in had | has:
             if owner.api_version == API_VERSION:
-                count = self._counted(owner.uid, (old is None) - (new is None))
+                count = self._counted(owner.uid, (owner in has) - (owner in had))
                 self._look((owner.kind, namespace, owner.name), min(_BATCH + _BATCH_PER_POD * count, _LONGEST_BATCH))
         if kind := _KIND_OF_APP.get(its.get(labels.NAME, "")):
             self._look((kind, namespace, its.get(labels.INSTANCE, "")), _BATCH)
+        if not (old and new) and its.get(labels.NAME) == "slurmd":
+            self._static_node(item)
+
+    def _static_node(self, pod: Pod) -> None:
+        """slurm.conf has static nodes that nobody asks for as long as their workers are there, and no longer."""
+        key = (NodeSet.kind, pod.metadata.namespace, pod.metadata.labels.get(labels.INSTANCE, ""))
+        node_set = self._caches.decoded(key)
+        if not isinstance(node_set, NodeSet) or not (
+            node_set.spec.registration is Registration.STATIC or pin(node_set)
+        ):
+            return
+        if ordinal(pod) >= node_set.spec.possible_replicas:
+            for controller in self._dependents(key):
+                self._look(controller, _FEWER_NODES)
 
     def _counted(self, owner: str, change: int) -> int:
         count = self._pods_of.pop(owner, 0) + change

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.operator.nodeset.adoption import adopted
 from penstock.operator.nodeset.revision import HASH, OURS
+from penstock.operator.registration import UNKNOWN
 from penstock.render import labels
 
 from .workers import Worker, given, idle, leaving, pod
@@ -23,6 +24,18 @@ def test_then_it_is_ours_and_nothing_is_left_to_do() -> None:
     ((_, wanted),) = adopted(given(1, idle(0, labels=SLINKYS)), "new")
     assert adopted(given(1, idle(0, labels=SLINKYS | wanted)), "new") == []
     assert adopted(given(1, idle(0, labels=SLINKYS | wanted)), "newer") == [], "from then on it grows old like all"
+
+
+def test_how_it_registers_is_written_down_with_the_hash() -> None:
+    """Slinky's all do so by themselves. Without a hash it is somebody who lost labels; with one of ours it tells."""
+    ((_, wanted),) = adopted(given(1, idle(0, labels=SLINKYS)), "new")
+    assert wanted[labels.REGISTRATION] == "Dynamic"
+    ((_, wanted),) = adopted(given(1, idle(0, labels=SLINKYS | {labels.REGISTRATION: "Static"})), "new")
+    assert wanted[labels.REGISTRATION] == "Static"
+    ((_, wanted),) = adopted(given(1, idle(0, labels={labels.NAME: "slurmd"})), "new")
+    assert wanted[labels.REGISTRATION] == UNKNOWN
+    ((_, wanted),) = adopted(given(1, idle(0, labels=SLINKYS | {HASH: "old"})), "new", {"old"})
+    assert labels.REGISTRATION not in wanted
 
 
 def test_one_that_leaves_is_left_alone() -> None:

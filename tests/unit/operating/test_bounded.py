@@ -41,7 +41,7 @@ def told(bound: Bound) -> list[str]:
 
 
 TEN_MINUTES, SIXTY_SECONDS = policy("10m", "Requeue"), policy("60s", "Cancel")
-WARNED = f"{MARK} warned={SINCE},{SINCE + 541}"
+WARNED = f"{MARK} warned={SINCE},{SINCE + 541},requeue"
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ WARNED = f"{MARK} warned={SINCE},{SINCE + 541}"
         (TEN_MINUTES, WARNED, 542, [], 60.0),
         (TEN_MINUTES, WARNED, 601, [], 1.0),
         (TEN_MINUTES, WARNED, 602, ["requeue w1"], None),
-        (TEN_MINUTES, f"{MARK} ended={SINCE}", 9999, [], None),
+        (TEN_MINUTES, f"{MARK} ended={SINCE},requeue", 9999, [], None),
         (SIXTY_SECONDS, MARK, 30, [], 1.0),
         (SIXTY_SECONDS, MARK, 31, ["warn w1"], None),
-        (SIXTY_SECONDS, f"{MARK} warned={SINCE},{SINCE + 31}", 61, [], 1.0),
-        (SIXTY_SECONDS, f"{MARK} warned={SINCE},{SINCE + 31}", 62, ["cancel w1"], None),
+        (SIXTY_SECONDS, f"{MARK} warned={SINCE},{SINCE + 31},cancel", 61, [], 1.0),
+        (SIXTY_SECONDS, f"{MARK} warned={SINCE},{SINCE + 31},cancel", 62, ["cancel w1"], None),
         (policy("0s", "Cancel"), MARK, 1, ["warn w1"], None),
-        (policy("0s", "Cancel"), f"{MARK} warned={SINCE},{SINCE + 1}", 2, ["cancel w1"], None),
+        (policy("0s", "Cancel"), f"{MARK} warned={SINCE},{SINCE + 1},cancel", 2, ["cancel w1"], None),
         (policy("1.5s", "Cancel"), MARK, 1, [], 1.0),
         (policy(None, "Cancel"), WARNED, 9999, [], None),
         (policy("10m", "Wait"), WARNED, 9999, [], None),
@@ -108,9 +108,37 @@ def test_nothing_is_decided_without_slurms_time() -> None:
     assert bounded(Terms(SIXTY_SECONDS), [node()], None) == Bound()
 
 
+@pytest.mark.parametrize("noted", [f"warned={SINCE},{SINCE + 541}", f"ended={SINCE}"])
+@pytest.mark.parametrize("word", ["", ",requeue"])
+def test_who_writes_cancel_for_requeue_has_the_jobs_warned_of_it_and_cancelled(noted: str, word: str) -> None:
+    """Some jobs cannot be requeued, and go on running: they were told something else, or nothing yet (NS-8)."""
+    harsher = policy("10m", "Cancel")
+    [warning] = after(9000, harsher, node(extra=f"{MARK} {noted}{word}")).orders
+    assert (warning.act, warning.end) == (Act.WARN, SINCE + 9000 + 60 + 1)
+    assert warning.note == f"{MARK} warned={SINCE},{SINCE + 9000},cancel"
+    [end] = after(9061, harsher, node(extra=warning.note)).orders
+    assert (end.act, end.note) == (Act.CANCEL, f"{MARK} ended={SINCE},cancel")
+    assert after(99999, harsher, node(extra=end.note)) == Bound()
+
+
+@pytest.mark.parametrize("noted", [f"warned={SINCE},{SINCE + 541}", f"ended={SINCE}"])
+def test_who_writes_requeue_for_cancel_need_not_say_again_what_was_said(noted: str) -> None:
+    """They know that they end, and those that Slurm was told to end it ends."""
+    decided = after(9000, TEN_MINUTES, node(extra=f"{MARK} {noted},cancel"))
+    assert told(decided) == (["requeue w1"] if "warned" in noted else [])
+
+
+def test_a_job_that_slurm_is_ending_is_not_called_one_that_runs() -> None:
+    """Its epilog hangs, say: it is not warned, and not ended a second time."""
+    completing = node(state="IDLE+COMPLETING+DRAIN")
+    assert after(9000, SIXTY_SECONDS, completing) == Bound()
+    assert prospect(Terms(SIXTY_SECONDS), completing).startswith("Slurm ends its last job (COMPLETING)")
+    assert prospect(Terms(policy(None, "Wait")), completing).startswith("Slurm ends its last job (COMPLETING)")
+
+
 def test_notes_of_another_drain_say_nothing() -> None:
     """Whoever was given back and drained once more is warned once more."""
-    before = f"{MARK} ended={SINCE - 500}"
+    before = f"{MARK} ended={SINCE - 500},cancel"
     assert told(after(31, SIXTY_SECONDS, node(extra=before))) == ["warn w1"]
 
 
@@ -127,8 +155,8 @@ def test_nodes_of_one_drain_are_one_order() -> None:
         (policy("5m", "Wait"), MARK, "jobs still run on it"),
         (policy("5m", "Cancel"), MARK, "jobs still run on it, which are cancelled when it has drained for 5m"),
         (TEN_MINUTES, WARNED, "which are requeued when it has drained for 10m; they have been warned"),
-        (TEN_MINUTES, f"{MARK} ended={SINCE}", "those that cannot be requeued are waited for"),
-        (SIXTY_SECONDS, f"{MARK} ended={SINCE}", "Slurm was told to cancel the jobs that run on it"),
+        (TEN_MINUTES, f"{MARK} ended={SINCE},requeue", "those that cannot be requeued are waited for"),
+        (SIXTY_SECONDS, f"{MARK} ended={SINCE},cancel", "Slurm was told to cancel the jobs that run on it"),
         (SIXTY_SECONDS, "", "jobs still run on it, and are waited for: somebody else drained its node"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.objects import Json
-from penstock.operator.conditions import Cause, Condition, broken, summary, troubled, updated, waiting
+from penstock.operator.conditions import Cause, Condition, broken, counted, summary, troubled, updated, waiting
 
 LATE = Cause("Late", "It is late.")
 EARLIER, NOW = "2026-11-16T08:00:00Z", "2026-11-16T09:00:00Z"
@@ -67,6 +67,11 @@ def test_a_condition_is_written_as_kubernetes_reads_it() -> None:
         "observedGeneration": 7,
         "lastTransitionTime": NOW,
     }
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, "0 jobs are left"), (1, "1 job is left"), (2, "2 jobs are left")])
+def test_one_is_not_spoken_of_as_many(count: int, words: str) -> None:
+    assert counted(count, "job is left", "jobs are left") == words
 
 
 def test_a_message_has_a_bound() -> None:

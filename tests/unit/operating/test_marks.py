@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from penstock.operator.nodeset.drains import CORDON_REASON, CORDONS, MARK, SCALE_IN
-from penstock.operator.nodeset.marks import DRAINED_BY, STATE, TOPOLOGY, WALLS_BROKEN, Mark, marks
+from penstock.operator.nodeset.marks import DRAINED_BY, STATE, TOPOLOGY, WALLS_BROKEN, Mark, freed, marks
 from penstock.operator.nodeset.snapshot import REGISTERED, Snapshot
 from penstock.operator.resources import MachineCondition, MachineStatus, PodCondition
 from penstock.render import labels
@@ -180,6 +180,45 @@ def test_who_has_jobs_is_protected_and_nobody_knows_keeps_the_label(
 ) -> None:
     """NS-7: the disruption budget selects the label."""
     assert label_change(worker, protected) == change
+
+
+@pytest.mark.parametrize(
+    ("worker", "protected", "change"),
+    [
+        (idle(0), True, {}),
+        (idle(0), False, {PROTECT: "true"}),
+        (puzzling(0, "DOWN"), True, {}),
+        (busy(0), True, {}),
+        (puzzling(0), False, {}),
+    ],
+)
+def test_who_has_suspended_jobs_is_protected_too(
+    worker: Worker, protected: bool, change: dict[str, str | None]
+) -> None:
+    """NS-7: no state shows them."""
+    found = marks(replace(given(1, labelled(worker) if protected else worker), suspended={"n-0"}))
+    assert [one.labels for one in found if one.labels] == ([change] if change else [])
+
+
+@pytest.mark.parametrize(
+    ("worker", "asked"),
+    [
+        (idle(0), ["n-0"]),
+        (puzzling(0, "DOWN"), ["n-0"]),
+        (busy(0), []),
+        (puzzling(0), []),
+        (stranger(0), []),
+        (leaving(idle(0)), []),
+        (ended(0), []),
+    ],
+)
+def test_slurm_is_asked_about_those_only_who_would_lose_their_protection(worker: Worker, asked: list[str]) -> None:
+    """NS-7: so nobody is asked about at rest."""
+    protected = labelled(worker)
+    assert [report.name for report in freed(given(1, protected))] == asked
+    assert [*freed(given(1, worker))] == []
+    assert [*freed(given(1, protected, slurm=False))] == []
+    assert [*freed(given(1, protected, workloadDisruptionProtection=False))] == []
 
 
 @pytest.mark.parametrize("worker", [busy(0), idle(0), puzzling(0), stranger(0)])

@@ -144,6 +144,26 @@ def test_an_ended_worker_is_replaced() -> None:
     assert told(plan(given(1, drained(0, phase="Failed")))) == ["remove n-0"], "what Slurm had of it stays as it is"
 
 
+@pytest.mark.parametrize(
+    ("now", "steps"),
+    [
+        (given(2, idle(0), ended(1, phase="Succeeded")), ["remove n-1"]),
+        (given(1, busy(0, ready=False, phase="Succeeded")), ["remove n-0"]),
+        (given(1, ended(0, phase="Succeeded"), slurm=False), ["remove n-0"]),
+        (given(1, idle(0), ended(1, phase="Succeeded")), ["remove n-1"]),
+        (given(1, leaving(ended(0, phase="Succeeded"))), []),
+        (spread(["a"], on("a", phase="Succeeded", ready=False)), [f"remove {on('a').pod.metadata.name}"]),
+        (spread(["a"], on("a", "MIXED", phase="Succeeded", ready=False)), [f"remove {on('a').pod.metadata.name}"]),
+        (spread([], on("a", phase="Succeeded", ready=False), keepers=["a"]), [f"remove {on('a').pod.metadata.name}"]),
+        (spread([], on("a", phase="Succeeded", ready=False)), [f"remove {on('a').pod.metadata.name}"]),
+        (spread(["a"], on("a", phase="Succeeded", ready=False, going=True)), []),
+    ],
+)
+def test_a_worker_that_ended_well_has_ended_all_the_same(now: Snapshot, steps: list[str]) -> None:
+    """Nothing runs in it, in either scaling mode, whatever Slurm still says of its node: it is not drained first."""
+    assert told(plan(now)) == steps
+
+
 def test_a_worker_that_ends_at_once_is_not_made_anew_as_fast_as_we_can() -> None:
     """For want of room, say: remove and make would go round as fast as the API server lets them."""
     now = given(1, ended(0))

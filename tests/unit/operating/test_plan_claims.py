@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 from tests.unit.rendering.builders import node_set
 
 from penstock.cluster.resources import Meta, OwnerReference
@@ -151,7 +152,7 @@ def test_a_foreign_claim_is_never_changed() -> None:
     decided = plan(with_claims(1, idle(0), drained(1), claims=[claim(0), foreign], policy=("Delete", "Delete")))
     assert gone_with(decided) == []
     assert tended(decided).keys() == {"data-n-0"}
-    assert decided.conflicts == ['claim "data-n-1" belongs to StatefulSet "db"']
+    assert decided.conflicts == ['claim "data-n-1" belongs to StatefulSet "db"; delete or rename one of the two']
 
 
 def test_other_owners_of_a_claim_keep_it() -> None:
@@ -217,3 +218,17 @@ def test_claims_grow_with_their_template_and_never_shrink(has: str, wanted: str,
     template = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": wanted}}}}
     now = with_claims(1, idle(0), claims=[claim(0, size=has)], volumeClaimTemplates=[template])
     assert [one.request for one in plan(now).tend] == ([grows] if grows else [])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_claim_is_of_the_template_that_it_is_named_by_though_another_is_called_alike(*, turned: bool) -> None:
+    """The NodeSet is "n": "data-n-n-0" is of template "data-n", and begins as those of "data" do (ST-5)."""
+    templates = [
+        {"metadata": {"name": name}, "spec": {"resources": {"requests": {"storage": size}}}}
+        for name, size in (("data", "8Gi"), ("data-n", "2Gi"))
+    ]
+    other = claim(0, size="1Gi")
+    other = structs.replace(other, metadata=structs.replace(other.metadata, name="data-n-n-0", uid="the other"))
+    claims = [claim(0, size="8Gi"), other]
+    now = with_claims(1, idle(0), claims=claims, volumeClaimTemplates=templates[::-1] if turned else templates)
+    assert [(one.claim.metadata.name, one.request) for one in plan(now).tend] == [("data-n-n-0", "2Gi")]

@@ -159,9 +159,8 @@ def test_claims_in_the_way_are_named_once_each_and_only_some_of_them() -> None:
     told_of = "; ".join(words.format(number) for number in range(3))
     assert told(with_claims(5, claims=doomed))["Degraded"] == ("ClaimsInTheWay", told_of)
     taken = with_claims(1, claims=[claim(0, owner("StatefulSet", "uid-db"))])
-    reason, message = told(taken)["Degraded"]
-    assert reason == "ClaimsInTheWay"
-    assert 'claim "data-n-0" belongs to StatefulSet "db"; delete or rename one of the two' in message
+    told_once = 'claim "data-n-0" belongs to StatefulSet "db"; delete or rename one of the two'
+    assert told(taken)["Degraded"] == ("ClaimsInTheWay", told_once)
     assert told(with_claims(5, claims=[]))["Ready"][0] == "WorkersMissing"
     assert "Degraded" not in told(with_claims(5, claims=[]))
 
@@ -180,6 +179,13 @@ def test_workers_with_one_trouble_are_one_line() -> None:
     assert reason == "SlurmUnknown"
     assert message == "n-[0-999]: Slurm does not say whether it is idle: connection refused"
     assert told(now)["Progressing"][1].startswith("1000 workers leave when they are drained. n-[0-999]: ")
+
+
+def test_a_single_worker_is_not_spoken_of_as_many() -> None:
+    message = told(given(1, idle(0), draining(1)))["Progressing"][1]
+    assert message == "1 worker leaves when it is drained. n-1: jobs still run on it"
+    [removed] = plan(given(1, idle(0), drained(1))).remove
+    assert removed.why == "1 worker is wanted; Slurm says it is drained and idle"
 
 
 def test_workers_whose_walls_do_not_hold_are_named_with_what_was_found() -> None:
@@ -210,7 +216,7 @@ def test_what_somebody_has_to_mend_comes_before_what_the_workers_say() -> None:
 def test_without_a_plan_the_number_alone_is_told() -> None:
     """Its Controller is missing, so nothing is decided."""
     assert told(given(1, idle(0), idle(1)), Plan())["Progressing"] == (
-        "ScalingIn", "2 workers are there, 1 are wanted.",
+        "ScalingIn", "2 workers are there, 1 is wanted.",
     )  # fmt: skip
 
 

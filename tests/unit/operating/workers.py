@@ -111,8 +111,8 @@ def unplaced(ordinal: int, **of_pod: Any) -> Worker:
 
 
 def ended(ordinal: int, **of_pod: Any) -> Worker:
-    """A worker whose containers have ended for good."""
-    return Worker(pod(f"n-{ordinal}", ready=False, phase="Failed", **of_pod))
+    """A worker whose containers have ended for good, and not well unless a phase is given."""
+    return Worker(pod(f"n-{ordinal}", ready=False, **{"phase": "Failed", **of_pod}))
 
 
 def leaving(worker: Worker) -> Worker:

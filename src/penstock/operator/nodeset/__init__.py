@@ -11,10 +11,10 @@ act          doing it, each step checked once more; errand: what those share who
   making     workers that come          templates   pods in numbers      removing             workers that go
   tending    claims                     refusals    not asked again at every look            suspended: jobs that hide
 jobs         warn, requeue, cancel      finalizer   a deleted set waits for its workers
-report       status and conditions
+report       status and conditions; telling: who hears what after a look, and when the next one is
 revision     which template a worker is of: revisions, history (kept), course (followed), adoption (Slinky's workers)
 reservation  maintenance windows: schedule (when), windows (kept in Slurm)
-marks        what pods tell of their nodes; marking writes it
+marks        what pods tell of their nodes; protection: whom nobody may evict though it seems idle; marking writes it
 records      what Slurm is told of nodes, defunct: what it shall forget; recording tells it
 ```
 """

@@ -18,8 +18,10 @@ async def act(errand: Errand, plan: Plan) -> None:
     await errand.attempt(tending.tend(errand, plan.tend))
     await errand.attempt(tending.restore(errand, plan.claims))
     await errand.attempt(making.make(errand, plan.create))
-    for one in plan.adopt:
-        await errand.attempt(making.adopt(errand, one.pod.metadata))
+    # Who deletes it without its workers takes them from it, and may have done so a moment ago.
+    if plan.adopt and await errand.is_still_wished():
+        for one in plan.adopt:
+            await errand.attempt(making.adopt(errand, one.pod.metadata))
     for pod in errand.now.pods:
         if wanted := plan.relabel.get(pod.metadata.name):
             await errand.attempt(making.relabel(errand, pod.metadata, wanted))
@@ -31,12 +33,18 @@ async def _give_back(errand: Errand, nodes: Collection[str]) -> None:
     if not nodes or (known := await errand.nodes_now()) is None:
         return
     still_ours = [name for name in nodes if (node := known.nodes.get(name)) is not None and is_our_drain(node)]
-    await _tell_slurm(errand, still_ours, state=["UNDRAIN"], extra="")
+    if not await _tell_slurm(errand, still_ours, state=["UNDRAIN"], extra=""):
+        errand.context.slurm.way(errand.cluster.controller).doubt(still_ours)
 
 
 async def _drain(errand: Errand, drains: Collection[Drain]) -> None:
-    """Drain, all nodes that have one reason in one request; but none that a person drained a moment ago, or we did."""
-    if not drains or (known := await errand.nodes_now()) is None:
+    """Drain, all nodes that have one reason in one request; but none that a person drained a moment ago, or we did.
+
+    Workers that were taken from a NodeSet that is deleted go on as they are.
+    """
+    if not drains or (errand.now.deleting and not await errand.has_its_own()):
+        return
+    if (known := await errand.nodes_now()) is None:
         return
     by_reason: dict[str, list[str]] = {}
     for one in drains:
@@ -47,10 +55,12 @@ async def _drain(errand: Errand, drains: Collection[Drain]) -> None:
         await _tell_slurm(errand, nodes, state=["DRAIN"], reason=reason, extra=MARK)
 
 
-async def _tell_slurm(errand: Errand, nodes: Collection[str], **changes: object) -> None:
-    if not nodes:
-        return
+async def _tell_slurm(errand: Errand, nodes: Collection[str], **changes: object) -> bool:
+    """Change nodes; tells whether Slurm says that it did."""
     try:
-        await errand.context.slurm.change(errand.cluster.controller, nodes, **changes)
+        if nodes:
+            await errand.context.slurm.change(errand.cluster.controller, nodes, **changes)
     except SlurmError as error:
         errand.unanswered(error)
+        return False
+    return True

@@ -2,7 +2,7 @@
 
 Slinky reckons hashes otherwise, so its workers would all look old to us. They get the newest hash once, with the labels
 that ours have, and are not restarted: what they were made from is what their NodeSet says, or Slinky was about to
-replace them.
+replace them. How they register is written down with it: the newest revision may say otherwise.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from penstock.api.nodeset import ScalingMode
 from penstock.api.objects import Labels
+from penstock.operator import registration
 from penstock.operator.nodeset.revision import HASH, OURS
 from penstock.operator.nodeset.revisions import is_ours
 from penstock.operator.nodeset.snapshot import Snapshot, ordinal
@@ -27,7 +28,7 @@ def _labels(now: Snapshot, pod: Pod, newest: str, known: Collection[str]) -> Lab
     has = pod.metadata.labels
     lacking = {name: text for name, text in _wanted(now, pod).items() if name not in has}
     # One that lost our mark keeps the hash that we gave it: it may really be old.
-    return lacking | OURS | ({} if has.get(HASH) in known else {HASH: newest})
+    return lacking | OURS | ({} if has.get(HASH) in known else {HASH: newest, **registration.adopted(has)})
 
 
 def _wanted(now: Snapshot, pod: Pod) -> Labels:

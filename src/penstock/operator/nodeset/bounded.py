@@ -3,7 +3,8 @@
 `drain.timeout` counts from the moment at which Slurm was told to drain the node, by Slurm's own clock. Shortly before
 it is over the jobs are warned; when it is, they are requeued or cancelled, as `drain.onTimeout` says. What was done is
 noted in the node's `extra`, behind our mark: there it outlives us, and goes with the drain. No job is ended without a
-warning that came in time, however late we come ourselves. What is done twice is what we did and could not note.
+warning that came in time, however late we come ourselves. Who writes `Cancel` for `Requeue` has the jobs warned of that
+and cancelled, whatever was done before. What is done twice is what we did and could not note.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from enum import Enum
 from penstock.api.nodeset import Drain, DrainTimeoutAction
 from penstock.api.scalars import Duration
 from penstock.operator.nodeset.drains import MARK, is_our_drain
-from penstock.operator.nodeset.snapshot import Snapshot
+from penstock.operator.nodeset.snapshot import ON_DELETION, Snapshot
 from penstock.slurm.nodestate import Base
 from penstock.slurm.rest.messages import NodeReport
 
@@ -27,8 +28,11 @@ LONGEST_WARNING = 60
 _ROUNDING = 1
 """Seconds. Slurm cuts off parts of a second, so what seems to be a second ago may have been a moment ago."""
 _CANCEL = Drain(timeout=Duration.parse("0s"), on_timeout=DrainTimeoutAction.CANCEL)
+_ENDING = (
+    "Slurm ends its last job (COMPLETING); if that takes long, look at its epilog, or for processes nobody can kill"
+)
 _WITH_JOBS = {Base.ALLOCATED, Base.MIXED}
-_NOTES = re.compile(r" (?:warned=(\d+),(\d+)|ended=(\d+))")
+_NOTES = re.compile(r" (?:warned=(\d+),(\d+)|ended=(\d+))(?:,(requeue|cancel))?")
 
 
 class Act(Enum):
@@ -53,9 +57,14 @@ class Order:
     note: str
     """What stands in the `extra` of these nodes once it is done."""
 
+    deletion: bool = False
+    """The NodeSet is deleted with its jobs; else a drain takes longer than it may."""
+
     @property
     def why(self) -> str:
         """In words."""
+        if self.deletion:
+            return f"the NodeSet is deleted with its jobs ({ON_DELETION}: Cancel)"
         return "drain.timeout is nearly over" if self.act is Act.WARN else "drain.timeout is over"
 
 
@@ -89,10 +98,10 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Notes:
-    """What the `extra` of a node says about its present drain."""
+    """What the `extra` of a node says about its present drain, as far as it still counts."""
 
     warned_at: int | None = None
-    ended: bool = False
+    ended: Act | None = None
 
 
 def terms(now: Snapshot) -> Terms:
@@ -116,48 +125,61 @@ def bounded(terms: Terms, leaving: Iterable[NodeReport], now: int | None) -> Bou
         if now < moment:
             waits.append(moment - now)
         else:
-            end, note = _outcome(policy.timeout.seconds, node, act, now)
+            end, note = _outcome(terms, policy.timeout.seconds, node, act, now)
             groups.setdefault((act, end, note), []).append(node.name)
-    orders = tuple(Order(act, tuple(nodes), end, note) for (act, end, note), nodes in groups.items())
+    orders = tuple(Order(act, tuple(nodes), end, note, terms.anyones) for (act, end, note), nodes in groups.items())
     return Bound(orders, float(min(waits)) if waits else None)
 
 
 def prospect(terms: Terms, node: NodeReport) -> str:
     """What becomes of the jobs of a draining node, for people; it changes only when something is done."""
     policy, there = terms.policy, "jobs still run on it"
+    if node.condition.base is Base.IDLE and node.name not in terms.suspended:
+        return _ENDING
     if node.name in terms.suspended:
         there = "jobs are suspended on it; resume them (scontrol resume) or cancel them (scancel)"
     if policy.timeout is None or policy.on_timeout not in _AT_THE_END:
         return there
     if not terms.concerns(node):
         return f"{there}, and are waited for: somebody else drained its node"
-    requeue = policy.on_timeout is DrainTimeoutAction.REQUEUE
-    notes = _noted(node)
-    if notes.ended:
-        rest = "those that cannot be requeued are waited for" if requeue else "Slurm is still ending them"
-        return f"Slurm was told to {policy.on_timeout.value.lower()} the jobs that run on it; {rest}"
-    fate = "requeued" if requeue else "cancelled"
+    fate = _AT_THE_END[policy.on_timeout]
+    notes = _noted(node, fate)
+    if notes.ended is not None:
+        requeued = notes.ended is Act.REQUEUE
+        rest = "those that cannot be requeued are waited for" if requeued else "Slurm is still ending them"
+        return f"Slurm was told to {notes.ended.value} the jobs that run on it; {rest}"
+    if terms.anyones:
+        return f"{there}, {_with_the_set(notes)}"
+    end = "requeued" if fate is Act.REQUEUE else "cancelled"
     warned = "; they have been warned" if notes.warned_at is not None else ""
-    return f"{there}, which are {fate} when it has drained for {policy.timeout.text}{warned}"
+    return f"{there}, which are {end} when it has drained for {policy.timeout.text}{warned}"
+
+
+def _with_the_set(notes: _Notes) -> str:
+    """What becomes of jobs whose NodeSet is deleted with them: there need not be a timeout."""
+    if notes.warned_at is None:
+        return "which are warned and cancelled: the NodeSet is deleted with them"
+    return "which are cancelled: the NodeSet is deleted with them; they have been warned"
 
 
 def _due(terms: Terms, timeout: float, node: NodeReport) -> tuple[Act, int] | None:
     """What has to be done next about a node, and when; None: nothing any more, or nothing by us."""
-    since, notes = node.reason_changed_at.value, _noted(node)
-    if since is None or notes.ended or not terms.has_jobs(node):
+    fate = _AT_THE_END[terms.policy.on_timeout]
+    since, notes = node.reason_changed_at.value, _noted(node, fate)
+    if since is None or notes.ended is not None or not terms.has_jobs(node):
         return None
     if notes.warned_at is None:
         return Act.WARN, since + math.ceil(timeout - _ahead(timeout)) + _ROUNDING
-    return _AT_THE_END[terms.policy.on_timeout], _end(timeout, since, notes.warned_at)
+    return fate, _end(timeout, since, notes.warned_at)
 
 
-def _outcome(timeout: float, node: NodeReport, act: Act, now: int) -> tuple[int, str]:
+def _outcome(terms: Terms, timeout: float, node: NodeReport, act: Act, now: int) -> tuple[int, str]:
     """When the end is, or was, and the node's `extra` when this has been done."""
-    since = node.reason_changed_at.number
+    since, fate = node.reason_changed_at.number, _AT_THE_END[terms.policy.on_timeout]
     bare = _NOTES.sub("", node.extra)
     if act is Act.WARN:
-        return _end(timeout, since, now), f"{bare} warned={since},{now}"
-    return _end(timeout, since, _noted(node).warned_at or now), f"{bare} ended={since}"
+        return _end(timeout, since, now), f"{bare} warned={since},{now},{fate.value}"
+    return _end(timeout, since, _noted(node, fate).warned_at or now), f"{bare} ended={since},{fate.value}"
 
 
 def _end(timeout: float, since: int, warned_at: int) -> int:
@@ -168,10 +190,14 @@ def _ahead(timeout: float) -> float:
     return min(LONGEST_WARNING, timeout / 2)
 
 
-def _noted(node: NodeReport) -> _Notes:
-    """Notes of another drain, which began at another time, are none."""
+def _noted(node: NodeReport, fate: Act) -> _Notes:
+    """Notes of another drain, which began at another time, are none; nor are those of a milder end than this one."""
     found = _NOTES.search(node.extra)
     since = node.reason_changed_at.value
     if found is None or since is None or int(found[1] or found[3]) != since:
         return _Notes()
-    return _Notes(ended=True) if found[3] else _Notes(warned_at=int(found[2]))
+    # Notes without a word are those of releases that knew none.
+    noted = Act(found[4] or Act.REQUEUE)
+    if noted not in {fate, Act.CANCEL}:
+        return _Notes()
+    return _Notes(ended=noted) if found[3] else _Notes(warned_at=int(found[2]))

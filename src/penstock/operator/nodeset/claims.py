@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 
 from penstock.api.nodeset import Retention
 from penstock.api.objects import Json
@@ -80,12 +81,23 @@ class Claims:
 
     def in_the_way(self, one: Seat) -> str:
         """Why a seat's claims cannot be used; nothing when they can, or are yet to be made."""
-        for name in claim_names(self.now.node_set, one):
-            claim = self.now.claims.get(name)
-            if claim is not None and self._doomed(claim):
-                return f'claim "{name}" is being deleted; its worker comes when it is gone'
-            if claim is not None and (owner := self._foreign(claim)):
-                return f'claim "{name}" belongs to {owner.kind} "{owner.name}"; delete or rename one of the two'
+        there = filter(None, map(self.now.claims.get, claim_names(self.now.node_set, one)))
+        return next(filter(None, (self.doom(claim) or self.whose(claim) for claim in there)), "")
+
+    def doom(self, claim: Claim) -> str:
+        """That a claim is about to go, in words; nothing when it is not."""
+        name = claim.metadata.name
+        return f'claim "{name}" is being deleted; its worker comes when it is gone' if self._doomed(claim) else ""
+
+    def whose(self, claim: Claim) -> str:
+        """Whose a claim is, in words; nothing when it is, or can be, ours. One without our labels can."""
+        name, meant = claim.metadata.name, labels.selector("slurmd", self.now.node_set)
+        if owner := self._foreign(claim):
+            return _taken(claim, owner)
+        for label, text in meant.items():
+            if (said := claim.metadata.labels.get(label, text)) != text:
+                cure = f"label it {text} if it is of this NodeSet, or rename one of the two"
+                return f'claim "{name}" is labelled {label}={said}; {cure}'
         return ""
 
     def tended(self, going: Sequence[Claim]) -> Iterator[Tend]:
@@ -102,9 +114,20 @@ class Claims:
     def conflicts(self) -> list[str]:
         """Claims of our names that belong to others, in words."""
         found = ((claim, self._foreign(claim)) for claim in self.now.claims.values() if not self._is_well(claim))
-        return [
-            f'claim "{claim.metadata.name}" belongs to {owner.kind} "{owner.name}"' for claim, owner in found if owner
-        ]
+        return [_taken(claim, owner) for claim, owner in found if owner]
+
+    def lost(self, going: Iterable[Leaving]) -> list[str]:
+        """Claims that somebody deleted under workers that use them, in words. Kubernetes keeps them until those go.
+
+        Who leaves for good needs none of them any more.
+        """
+        dying = {name for name, claim in self.now.claims.items() if claim.metadata.deletion_timestamp is not None}
+        if not dying or self.now.deleting:
+            return []
+        gone = {one.pod.metadata.uid for one in going if one.cause is not Cause.UPDATE}
+        pods = (pod for pod in self.now.there if pod.metadata.uid not in gone)
+        held = ((pod, prefix + _key(self.now, pod)) for pod in pods for prefix, _ in self._sizes)
+        return [_deleted(name, pod) for pod, name in held if name in dying]
 
     def handed_to(self, claim: Claim, pod: Pod) -> list[Json]:
         """The owners of a claim that goes with a worker."""
@@ -122,8 +145,13 @@ class Claims:
         return well
 
     def _owners(self, claim: Claim) -> list[Json] | None:
-        """The owners that a claim should have; None when it has them."""
-        if tuple(one.uid for one in claim.metadata.owner_references if self._is_ours(one)) == self._base_uids:
+        """The owners that a claim should have; None when it has them.
+
+        One without is not given to a deleted NodeSet that has no workers: they may have been taken from it together, by
+        who deletes it without them.
+        """
+        ours = tuple(one.uid for one in claim.metadata.owner_references if self._is_ours(one))
+        if ours == self._base_uids or (self.now.deleting and not ours and not self.now.pods):
             return None
         return [*self._others(claim), *self._base]
 
@@ -161,13 +189,25 @@ class Claims:
     def _growth(self, claim: Claim) -> str | None:
         """The size that a claim should grow to; None when it is large enough. Claims cannot shrink."""
         has = claim.spec.resources.requests.get("storage")
-        wanted = next((size for prefix, size in self._sizes if claim.metadata.name.startswith(prefix)), None)
+        # In NodeSet "n" a claim of template "data-n" begins as one of "data" does, and goes on.
+        of = [(len(prefix), size) for prefix, size in self._sizes if claim.metadata.name.startswith(prefix)]
+        wanted = max(of, key=itemgetter(0), default=(0, None))[1]
         if has is None or wanted is None or has == wanted.text:
             return None
         try:
             return wanted.text if wanted.value > Quantity.parse(has).value else None
         except ScalarError:
             return None
+
+
+def _taken(claim: Claim, owner: OwnerReference) -> str:
+    name = claim.metadata.name
+    return f'claim "{name}" belongs to {owner.kind} "{owner.name}"; delete or rename one of the two'
+
+
+def _deleted(name: str, pod: Pod) -> str:
+    cure = f"copy what is in it elsewhere before worker {pod.metadata.name} goes"
+    return f'claim "{name}" is being deleted and goes when its worker does; {cure}'
 
 
 def _prefix(now: Snapshot, template: str) -> str:

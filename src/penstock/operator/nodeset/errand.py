@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from penstock.api.nodeset import NodeSet
 from penstock.cluster.errors import ClusterError, NotFound
+from penstock.cluster.resources import Meta
 from penstock.operator.conditions import Cause
 from penstock.operator.context import MENDABLE, Context
+from penstock.operator.nodeset import finalizer
 from penstock.operator.nodeset.expected import Expected
 from penstock.operator.nodeset.refusals import Refusals
 from penstock.operator.nodeset.snapshot import Snapshot
-from penstock.operator.resources import CUSTOMS, Custom
+from penstock.operator.resources import CUSTOMS, PODS, Custom
 from penstock.operator.slurm import Known
 from penstock.render.inventory import Cluster
 from penstock.slurm.rest.errors import SlurmError
@@ -42,7 +45,7 @@ class Errand:
         """The NodeSet that it is about."""
         return self.now.node_set
 
-    async def attempt(self, step: Awaitable[None]) -> None:
+    async def attempt(self, step: Awaitable[object]) -> None:
         """Take a step; what only a person can mend is noted, and the next step taken."""
         try:
             await step
@@ -68,7 +71,28 @@ class Errand:
             there = (await self.context.cluster.get(CUSTOMS["NodeSet"], seen.name, seen.namespace)).metadata
         except NotFound:
             return False
-        # How a NodeSet is deleted, and which revision its workers have, are annotations.
-        same = (there.uid, there.generation, there.annotations) == (seen.uid, seen.generation, seen.annotations)
+        same = _wish(there) == _wish(seen) and not finalizer.leaves_orphans(there)
         self.unfinished |= not same
         return same
+
+    async def has_its_own(self) -> bool:
+        """The same, and whether a NodeSet that is deleted has its workers still: they may have been taken from it.
+
+        Kubernetes has taken all of them when its finalizer goes, and the watch of pods may be behind: one is asked for.
+        """
+        if not await self.is_still_wished():
+            return False
+        if not self.now.deleting:
+            return True
+        meta = next(iter(self.now.there), self.now.pods[0]).metadata
+        with suppress(NotFound):
+            there = (await self.context.cluster.get(PODS, meta.name, meta.namespace)).metadata
+            if any(owner.uid == self.node_set.metadata.uid for owner in there.owner_references):
+                return True
+        self.unfinished = True
+        return False
+
+
+def _wish(meta: Meta) -> tuple[object, ...]:
+    # How a NodeSet is deleted, and which revision its workers have, are annotations.
+    return meta.uid, meta.generation, meta.annotations, meta.deletion_timestamp

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from penstock.cluster.errors import Conflict, NotFound
+from penstock.cluster.resources import Meta
 from penstock.operator.context import Context
 from penstock.operator.resources import CUSTOMS, Custom
 
@@ -17,11 +18,18 @@ FINALIZER = "nodeset.slinky.slurm.net/workers"
 CONTROLLER = "controller.slinky.slurm.net/node-sets"
 RESERVATION = "nodeset.slinky.slurm.net/reservation"
 """Slinky's, too."""
+_ORPHAN = "orphan"
+"""Kubernetes' own, while it takes an object that is deleted with `--cascade=orphan` from what it owns."""
 
 
 def is_held(item: Custom, *names: str) -> bool:
     """Whether an object waits for us before it goes; for something of this, if it is named."""
     return any(name in item.metadata.finalizers for name in names or (FINALIZER, RESERVATION, CONTROLLER))
+
+
+def leaves_orphans(meta: Meta) -> bool:
+    """Whether an object is deleted without its workers: they are about to be nobody's, and go on as they are."""
+    return meta.deletion_timestamp is not None and _ORPHAN in meta.finalizers
 
 
 async def hold(context: Context, item: Custom, name: str = FINALIZER, *, kind: str = "NodeSet") -> None:

@@ -1,7 +1,9 @@
 """Doing what `bounded` decides about the jobs of leaving workers: warn, requeue, cancel.
 
 Slurm is asked for its nodes once more, and decided upon anew, right before anything is done: nothing is worse than a
-job that is ended on old news. What was done is noted on the nodes last, so that who dies in between does it again.
+job that is ended on old news. Before that it is asked for the jobs, and no others are ended: who came since then came
+to a node that somebody has given back, however long Slurm took to tell of all nodes. What was done is noted on the
+nodes last, so that who dies in between does it again.
 
 A warning is a comment on the job, and a signal. Jobs that shall be requeued get SIGCONT, which ends nobody: SIGTERM
 would make of a job that does not mind it a failed one, before it could be requeued. Jobs that shall be cancelled get
@@ -10,7 +12,7 @@ SIGCONT and SIGTERM, as Slurm itself does it at the beginning of a GraceTime.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -53,8 +55,8 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class _Duty:
-    """All that is needed on the way."""
+class Duty:
+    """Whose jobs they are, and by what terms they may be ended."""
 
     context: Context
     item: Custom
@@ -68,31 +70,31 @@ class _Duty:
         return self.terms.policy
 
 
-async def carry_out(
-    context: Context,
-    item: Custom,
-    controller: Controller,
-    terms: Terms,
-    orders: Sequence[Order],
-    *,
-    still_wished: StillWished,
-) -> Carried:
+@dataclass(frozen=True, slots=True)
+class _Confirmed:
+    """What holds at this moment."""
+
+    orders: Sequence[Order] = ()
+    jobs: frozenset[str] = frozenset()
+    """Jobs that were there before the nodes were told, as Slurm calls them."""
+
+
+async def carry_out(duty: Duty, orders: Sequence[Order]) -> Carried:
     """Do to the jobs of leaving workers what these orders say, as far as it still holds; one failure ends no other."""
     carried = Carried()
     if not orders:
         return carried
-    duty = _Duty(context, item, controller, terms, still_wished)
     try:
         confirmed = await _confirmed(duty, {name for order in orders for name in order.nodes})
     except SlurmRefused as error:
         return Carried(refusals=[str(error)])
     except SlurmError as error:
         return Carried(troubles=[str(error)])
-    for order in confirmed:
-        if not await still_wished():
+    for order in confirmed.orders:
+        if not await duty.still_wished():
             break  # whoever leaves may stay after all: decide anew
         try:
-            carried.refusals += await _do(duty, order)
+            carried.refusals += await _do(duty, order, confirmed.jobs)
         except SlurmRefused as error:
             carried.refusals.append(str(error))
         except SlurmError as error:
@@ -100,19 +102,21 @@ async def carry_out(
     return carried
 
 
-async def _confirmed(duty: _Duty, nodes: set[str]) -> Sequence[Order]:
+async def _confirmed(duty: Duty, nodes: set[str]) -> _Confirmed:
     """What is to be done by what Slurm says at this moment, and by its clock at this moment."""
     client = await duty.context.slurm.client(duty.controller)
     if duty.policy.on_timeout is DrainTimeoutAction.REQUEUE and not await client.can_requeue():
         # Nobody is warned of what cannot come.
         raise SlurmRefused(_CANNOT.format(version=await client.version()))
+    jobs = frozenset(job.step_id for job in await client.jobs_on(nodes))
     answer = await client.nodes()
     if answer is None:
-        return ()
-    return bounded(duty.terms, [one for one in answer.nodes.values() if one.name in nodes], answer.updated).orders
+        return _Confirmed()
+    there = [one for one in answer.nodes.values() if one.name in nodes]
+    return _Confirmed(bounded(duty.terms, there, answer.updated).orders, jobs)
 
 
-async def _do(duty: _Duty, order: Order) -> list[str]:
+async def _do(duty: Duty, order: Order, known: Collection[str]) -> list[str]:
     """Do one order, and note it on the nodes; tells what Slurm refused."""
     slurm, hosts = duty.context.slurm, hostlist.compress(order.nodes)
     refusals = list[str]()
@@ -121,8 +125,8 @@ async def _do(duty: _Duty, order: Order) -> list[str]:
         if order.act is Act.WARN:
             return await _warn(client, duty.policy, order)
         if order.act is Act.CANCEL:
-            return await client.signal_jobs(order.nodes, KILL)
-        jobs, refused = await _requeue(client, order)
+            return await client.signal_jobs(order.nodes, KILL, only=known)
+        jobs, refused = await _requeue(client, order, known)
         refusals.extend(refused)
         return jobs
 
@@ -153,15 +157,15 @@ def commented(present: str, words: str) -> str:
     return _BESIDE.join([*theirs, words])
 
 
-async def _requeue(client: SlurmRest, order: Order) -> tuple[list[JobReached], list[str]]:
+async def _requeue(client: SlurmRest, order: Order, known: Collection[str]) -> tuple[list[JobReached], list[str]]:
     """Jobs that cannot be requeued go on running: to end them was nobody's wish."""
-    jobs = await client.jobs_on(order.nodes)
+    jobs = [job for job in await client.jobs_on(order.nodes) if job.step_id in known]
     refused: Mapping[str, str] = await client.requeue_jobs(job.step_id for job in jobs)
     done = [job for job in jobs if job.step_id.partition("+")[0] not in refused]
     return done, [f"job {name} cannot be requeued and is waited for: {why}" for name, why in refused.items()]
 
 
-def _tell(duty: _Duty, order: Order, jobs: Sequence[JobReached], refusals: Sequence[str]) -> None:
+def _tell(duty: Duty, order: Order, jobs: Sequence[JobReached], refusals: Sequence[str]) -> None:
     events, kind, hosts = duty.context.events, CUSTOMS["NodeSet"], hostlist.compress(order.nodes)
     if jobs:
         duty.context.metrics.ordered(order.act.value, len(jobs))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
+from penstock.api.nodeset import NodeSet
+from penstock.operator.conditions import counted
 from penstock.operator.nodeset.order import cost
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Cause, Leaving
@@ -27,6 +29,17 @@ def leaving(now: Snapshot) -> list[Leaving]:
     return going + outdated(now, _without(now.there, going))
 
 
+def wanted(now: Snapshot) -> str:
+    """How many workers there should be, in words."""
+    return counted(now.desired, "worker is wanted", "workers are wanted")
+
+
+def is_of_mode(node_set: NodeSet, pod: Pod) -> bool:
+    """Whether a worker is of the scaling mode that its NodeSet has. One that does not say is taken for one."""
+    mode = node_set.spec.scaling_mode.value
+    return pod.metadata.labels.get(labels.SCALING_MODE, mode) == mode
+
+
 def _without(pods: Sequence[Pod], going: Sequence[Leaving]) -> list[Pod]:
     if not going:
         return [*pods]
@@ -36,17 +49,16 @@ def _without(pods: Sequence[Pod], going: Sequence[Leaving]) -> list[Pod]:
 
 def _of_another_mode(now: Snapshot) -> Iterator[Leaving]:
     """Workers that were counted while now each machine has one, or the other way round."""
-    mode = now.node_set.spec.scaling_mode.value
     for pod in now.there:
-        if pod.metadata.labels.get(labels.SCALING_MODE, mode) != mode:
-            yield Leaving(pod, Cause.MODE, f"the scaling mode is {mode}")
+        if not is_of_mode(now.node_set, pod):
+            yield Leaving(pod, Cause.MODE, f"the scaling mode is {now.node_set.spec.scaling_mode.value}")
 
 
 def _too_many(now: Snapshot, pods: Sequence[Pod]) -> list[Leaving]:
     excess = len(pods) - now.desired
     if excess <= 0:
         return []
-    why = f"{now.desired} workers are wanted"
+    why = wanted(now)
     return [Leaving(pod, Cause.SCALE_IN, why) for pod in sorted(pods, key=lambda pod: cost(now, pod))[:excess]]
 
 

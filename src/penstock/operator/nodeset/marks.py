@@ -7,7 +7,7 @@ would take a busy worker's protection away. `marking` writes what differs, and o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -68,10 +68,20 @@ def marks(now: Snapshot) -> list[Mark]:
     return [one for one in found if one is not None]
 
 
+def freed(now: Snapshot) -> Iterator[NodeReport]:
+    """Nodes that seem to have become idle: their workers are protected, and would not be any more."""
+    if not now.node_set.spec.workload_disruption_protection:
+        return
+    for pod in now.there:
+        report = now.report(pod) if labels.POD_PROTECT in pod.metadata.labels and not pod.ended else None
+        if report is not None and _protection(now, pod, report).get(labels.POD_PROTECT, "") is None:
+            yield report
+
+
 def _mark(now: Snapshot, pod: Pod) -> Mark | None:
     report = now.report(pod)
     state = None if report is None else _read(report.state)
-    protection = _protection(now, pod, state)
+    protection = _protection(now, pod, report)
     whose = _NOTHING if now.slurm is None else _whose_drain(now, pod, report, state)
     where = _topology(now, pod)
     conditions = None if now.slurm is None else _conditions(pod, report, state)
@@ -105,13 +115,14 @@ def is_ours(kind: str) -> bool:
     return kind.startswith(STATE) or kind in {WALLS_BROKEN, REGISTERED}
 
 
-def _protection(now: Snapshot, pod: Pod, state: _State | None) -> Texts:
-    """The label by which the budget finds a worker with jobs."""
+def _protection(now: Snapshot, pod: Pod, report: NodeReport | None) -> Texts:
+    """The label by which the budget finds a worker with jobs; those that are suspended show in no state."""
     told, wanted = pod.metadata.labels.get(labels.POD_PROTECT), None
     if now.node_set.spec.workload_disruption_protection:
-        if state is None or state.busy is None:
+        busy = None if report is None else _read(report.state).busy
+        if report is None or busy is None:
             return _NOTHING
-        wanted = "true" if state.busy else None
+        wanted = "true" if busy or report.name in now.suspended else None
     return _NOTHING if told == wanted else {labels.POD_PROTECT: wanted}
 
 

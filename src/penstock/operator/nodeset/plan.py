@@ -29,8 +29,6 @@ REGISTERS_IN = 30.0
 """Seconds in which slurmd tells slurmctld that it is there."""
 SHORT_LIFE = 10.0
 """Seconds from the first sight of a worker before another may take its place."""
-GIVEN_UP_AFTER = 60.0
-"""Seconds of Slurm's silence after which jobs that are to be cancelled are not even waited for."""
 BATCH = 500
 """Workers made in one look: enough to keep the API server busy, few enough to tell about progress."""
 
@@ -65,7 +63,7 @@ def plan(now: Snapshot) -> Plan:
         relabel=_relabelled(now, staying),
         leaving=going,
         jobs=bound.orders,
-        again=soonest(bound.again, _given_up_in(now), _begun_in(now, going)),
+        again=soonest(bound.again, now.given_up_in if now.cancels else None, _begun_in(now, going)),
     )
 
 
@@ -86,7 +84,7 @@ def _step(now: Snapshot, one: Leaving) -> Remove | Drain | Wait:
 
 def _unanswered(now: Snapshot, one: Leaving) -> Remove | Wait:
     """Slurm does not say anything. Jobs that nobody wants to wait for are still to be warned, if it speaks again."""
-    if now.cancels and now.slurm_silence is not None and now.slurm_silence >= GIVEN_UP_AFTER:
+    if now.cancels and now.given_up:
         return Remove(one.pod, f"{one.why}, and its jobs are not to be waited for", drained=False)
     cure = f"; or have its jobs cancelled, by the annotation {ON_DELETION}: Cancel" if now.deleting else ""
     return Wait(one.pod, f"Slurm does not say whether it is idle: {now.slurm_trouble}{cure}", unknown=True)
@@ -121,13 +119,6 @@ def _bound(now: Snapshot, steps: Iterable[Remove | Drain | Wait]) -> Bound:
     """What is to be done to the jobs of workers that leave."""
     waiting = (now.report(step.pod) for step in steps if isinstance(step, Wait))
     return bounded(terms(now), [report for report in waiting if report is not None], now.slurm_time)
-
-
-def _given_up_in(now: Snapshot) -> float | None:
-    """Seconds until a silent Slurm is not waited for any more; None when that is no matter."""
-    if not now.cancels or now.slurm_silence is None or now.slurm_silence >= GIVEN_UP_AFTER:
-        return None
-    return GIVEN_UP_AFTER - now.slurm_silence
 
 
 def _begun_in(now: Snapshot, going: Iterable[Leaving]) -> float | None:

@@ -2,55 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from penstock.api.nodeset import NodeSet
-from penstock.cluster.errors import ClusterError
 from penstock.operator import shared_root
-from penstock.operator.conditions import Cause, Condition
+from penstock.operator.conditions import Cause
 from penstock.operator.context import Context, Outcome
 from penstock.operator.host_keys import host_keys
-from penstock.operator.nodeset import finalizer, suspended, tending
+from penstock.operator.nodeset import finalizer, making, suspended, tending
 from penstock.operator.nodeset.act import act
 from penstock.operator.nodeset.adoption import adopted
 from penstock.operator.nodeset.bounded import terms
 from penstock.operator.nodeset.claims import Claims
 from penstock.operator.nodeset.course import Course, course
 from penstock.operator.nodeset.errand import Errand
-from penstock.operator.nodeset.expected import FORGOTTEN_AFTER, Expected
+from penstock.operator.nodeset.expected import Expected
 from penstock.operator.nodeset.history import History
-from penstock.operator.nodeset.jobs import carry_out
+from penstock.operator.nodeset.jobs import Duty, carry_out
 from penstock.operator.nodeset.marking import Marking
 from penstock.operator.nodeset.observe import Observer
-from penstock.operator.nodeset.plan import GIVEN_UP_AFTER, REGISTERS_IN, SHORT_LIFE, plan, registering
+from penstock.operator.nodeset.plan import plan
 from penstock.operator.nodeset.preview import Preview
-from penstock.operator.nodeset.recording import Recorded, Recording
+from penstock.operator.nodeset.protection import Protection
+from penstock.operator.nodeset.recording import Recording
 from penstock.operator.nodeset.refusals import Refusals
-from penstock.operator.nodeset.report import available_in, conditions, counts
 from penstock.operator.nodeset.revision import HASH
 from penstock.operator.nodeset.sightings import Sightings
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Plan
+from penstock.operator.nodeset.telling import Done, Telling, outcome
 from penstock.operator.nodeset.windows import SOON, Kept, Windows, remembered
 from penstock.operator.references import cluster_of, missing, unreadable
 from penstock.operator.resources import Custom
-from penstock.operator.slurm_links import slurm_key
-from penstock.operator.status import soonest
 from penstock.render import sshd, workers
 from penstock.render.inventory import Cluster
 
-_TAKES_EFFECT = 0.05
-"""Seconds until Slurm has carried out an order."""
-_ORDER_AGAIN = 2.0
-"""Seconds until Slurm is given an order once more."""
-_RIVALS = 5.0
-"""Seconds until somebody looks whether another NodeSet has given a name free: its workers are its own affair."""
-
-MARKS = "Marks"
-"""The queue's word for "write on the pods of this NodeSet": `("Marks", namespace, name)`."""
-
-Troubles = Sequence[Cause | None]
+_SEEN_IN = 2.0
+"""Seconds in which a watch shows workers that it did not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,19 +58,6 @@ class _Decision:
     """None: nobody can decide."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """What came of acting."""
-
-    troubles: Troubles = ()
-    refused: ClusterError | None = None
-    """What the cluster did not take, if anything."""
-    unfinished: bool = False
-    """Something had changed since we looked."""
-    more: bool = False
-    """There was more to do than fits in one look."""
-
-
 class NodeSets:
     """The reconciler of NodeSets."""
 
@@ -90,17 +65,17 @@ class NodeSets:
         self._observer = Observer(Expected(), Sightings())
         self._refused = Refusals()
         self._history = History(context.cluster, context.caches.revisions)
-        self._marking = Marking(context.cluster, context.now)
-        self._recording = Recording()
-        self._windows = Windows(context)
+        self._marking, self._protection = Marking(context.cluster, context.now), Protection()
+        self._telling = Telling(Recording(), Windows(context))
         context.caches.customs["NodeSet"].subscribe(self._forget)
         context.caches.pods.subscribe(self._observer.expected.shown)
         context.caches.pods.subscribe(self._observer.sightings.shown)
 
     def _forget(self, old: Custom | None, new: Custom | None) -> None:
         if old is not None and new is None:
-            for one in (self._windows, self._marking, self._recording):
-                one.forget(old.metadata.uid)
+            self._marking.forget(old.metadata.uid)
+            self._protection.forget(old.metadata.uid)
+            self._telling.forget(old.metadata.uid)
 
     async def reconcile(self, context: Context, item: Custom, node_set: NodeSet) -> Outcome:
         """Bring the workers of a NodeSet a step closer to what it says."""
@@ -112,16 +87,20 @@ class NodeSets:
         if now.deleting and (found.forsaken or (cluster is not None and not now.pods)):
             return await self._end(context, item, cluster, now)
         if cluster is None or found.plan is None:
-            return _told(item, now, Plan(), degraded=found.waits, window=remembered(item))
+            return outcome(item, now, Plan(), degraded=found.waits, window=remembered(item))
         if not now.deleting:
             await finalizer.hold(context, item)
             await self._keep_sshd(context, item, cluster, found.course.node_set)
         for body in workers.manifests(cluster):
             await context.owned.keep(body)
-        done = await self._act(context, item, cluster, now, found.plan)
+        errand = Errand(
+            context=context, item=item, cluster=cluster, now=now, expected=self._observer.expected,
+            refused=self._refused,
+        )  # fmt: skip
+        done = await self._act(errand, found.plan)
         await self._history.trim(node_set, {pod.metadata.labels.get(HASH, "") for pod in now.pods})
         done = replace(done, troubles=[*done.troubles, found.held, found.course.trouble])
-        return await self._tell(context, item, cluster, now, found.plan, done)
+        return await self._telling.tell(errand, found.plan, done)
 
     async def _decide(self, context: Context, item: Custom, node_set: NodeSet, *, asks: bool = False) -> _Decision:
         """What is to be done now, and what it was decided by. `asks`: Slurm, who has perhaps never been asked."""
@@ -133,7 +112,7 @@ class NodeSets:
             await context.slurm.ask(cluster.controller)
         now = await self._observer.fresh(context, item, followed, cluster)
         found = _Decision(now=now, course=followed, cluster=cluster, waits=waits, forsaken=not (cluster or unread))
-        if cluster is None or (waits is not None and not now.deleting):
+        if cluster is None or (waits is not None and not now.deleting) or finalizer.leaves_orphans(item.metadata):
             # What is there stays: without its Controller nobody can say whether a worker may go.
             return found
         held = shared_root.held(context, cluster)
@@ -159,10 +138,12 @@ class NodeSets:
     async def mark(self, context: Context, item: Custom, node_set: NodeSet) -> float | None:
         """Have pods tell what Slurm says of them; tells in how many seconds to go on. Apart, for it may take long."""
         inventory = await context.inventory(node_set.metadata.namespace)
-        followed = self._course(context, node_set)
-        now = self._observer.observe(context, item, followed, cluster_of(inventory, node_set))
-        more = await self._marking.mark(_without_removed(now, _planned(now, followed)))
-        return 0.0 if more else None
+        cluster, followed, again = cluster_of(inventory, node_set), self._course(context, node_set), None
+        now = self._observer.observe(context, item, followed, cluster)
+        now = _without_removed(now, _planned(now, followed))
+        if cluster is not None:
+            now, again = await self._protection.known(context, cluster.controller, now)
+        return 0.0 if await self._marking.mark(now) else again
 
     async def _end(self, context: Context, item: Custom, cluster: Cluster | None, now: Snapshot) -> Outcome:
         """Let a deleted NodeSet go: first its window, then itself.
@@ -170,77 +151,40 @@ class NodeSets:
         Its claims are settled before: somebody may have changed the policy a moment ago, and with it whose they are.
         """
         if await tending.settle(context.cluster, Claims(now).tended(())):
-            return _told(item, now, Plan(), degraded=None, again=SOON)
+            return outcome(item, now, Plan(), degraded=None, again=SOON)
+        if cluster is not None and await making.recover(context.cluster, now.node_set):
+            return outcome(item, now, Plan(), degraded=None, again=_SEEN_IN)
         if not finalizer.is_held(item, finalizer.RESERVATION):
             kept = Kept(again=None if await finalizer.release(context, item) else SOON)
         elif cluster is None:
             # Without its Controller there is no Slurm, and nobody whose worker, or window, could be kept.
-            kept = Kept(again=await self._windows.let_go(item))
+            kept = Kept(again=await self._telling.windows.let_go(item))
+        elif now.cancels and now.given_up:
+            kept = await self._telling.windows.abandon(item, now.slurm_trouble)
         else:
-            kept = await self._windows.keep(item, now.node_set, cluster.controller, (), now.slurm_time)
-        return _told(item, now, Plan(), degraded=kept.trouble, again=kept.again)
+            kept = await self._telling.windows.keep(item, now.node_set, cluster.controller, (), now.slurm_time)
+        return outcome(item, now, Plan(), degraded=kept.trouble, again=kept.again)
 
     def _course(self, context: Context, node_set: NodeSet) -> Course:
         pods = context.caches.pods.by("owners", node_set.metadata.uid)
         return course(node_set, self._history.of(node_set), pods)
 
-    async def _act(self, context: Context, item: Custom, cluster: Cluster, now: Snapshot, decided: Plan) -> _Done:
+    async def _act(self, errand: Errand, decided: Plan) -> Done:
         """Do what was decided; what Slurm did not take, or the cluster refused."""
-        errand = Errand(
-            context=context, item=item, cluster=cluster, now=now, expected=self._observer.expected,
-            refused=self._refused,
-        )  # fmt: skip
         await act(errand, decided)
-        carried = await carry_out(
-            context, item, cluster.controller, terms(now), decided.jobs, still_wished=errand.is_still_wished
-        )
+        carried = await carry_out(_duty(errand), decided.jobs)
         unheard = [*errand.troubles, *(Cause("SlurmUnknown", words) for words in carried.troubles)]
         refused = [Cause("SlurmRefuses", words) for words in carried.refusals]
-        waits = suspended.trouble(sorted(now.suspended))
+        waits = suspended.trouble(sorted(errand.now.suspended))
         error = next(iter(errand.refusals), None)
         of_cluster = Cause(type(error).__name__, str(error)) if error else None
-        troubles = [of_cluster, *unheard, *refused, waits, self._ungrown(decided)]
-        return _Done(troubles, error, errand.unfinished, errand.more)
-
-    async def _tell(
-        self, context: Context, item: Custom, cluster: Cluster, now: Snapshot, decided: Plan, done: _Done
-    ) -> Outcome:
-        """Tell people, pods and Slurm how things are, and see to it that somebody looks again."""
-        recorded, kept = Recorded(), Kept(condition=remembered(item))
-        if not decided.create or done.refused:
-            # Thousands of workers that come are not to wait for what is said about those that are there.
-            context.look((MARKS, item.metadata.namespace, item.metadata.name), 0)
-            recorded = await self._recording.record(context, item, cluster, now)
-            nodes = [one.name for pod in now.there if (one := now.report(pod)) is not None]
-            kept = await self._windows.keep(item, now.node_set, cluster.controller, nodes, now.slurm_time)
-        self._wait(context, cluster, item, now, decided)
-        refusal = Cause("SlurmRefuses", "; ".join(recorded.refusals)) if recorded.refusals else None
-        trouble = next((one for one in (*done.troubles, kept.trouble, refusal) if one is not None), None)
-        # An order that Slurm did not take changes nothing there, nor does a job that stays: nobody would look again.
-        unheard = recorded.trouble or (trouble is not None and trouble.reason in {"SlurmUnknown", "JobsSuspended"})
-        unheard = unheard or done.unfinished
-        due = [0.0] if recorded.more or done.more else [_ORDER_AGAIN] if unheard else []
-        again = soonest(*due, kept.again, decided.again, self._refused.again_in(_growing(decided)))
-        told = _told(item, now, decided, degraded=trouble, again=again, window=kept.condition)
-        return replace(told, refused=done.refused)
-
-    def _wait(self, context: Context, cluster: Cluster, item: Custom, now: Snapshot, decided: Plan) -> None:
-        waiting = bool(decided.wait or decided.drain or decided.undrain or registering(now))
-        key = ("NodeSet", item.metadata.namespace, item.metadata.name)
-        context.wait_for_slurm(cluster.controller, key, waiting=waiting)
-        if decided.drain:
-            # An idle node is drained as soon as Slurm has the order; no need to wait for the next question.
-            context.look(slurm_key(cluster.controller), _TAKES_EFFECT)
-
-    def _ungrown(self, decided: Plan) -> Cause | None:
-        """Claims that should be larger and that the cluster does not let grow."""
-        words = self._refused.words(_growing(decided))
-        return Cause("ClaimsNotGrown", "; ".join(words)) if words else None
+        troubles = [of_cluster, *unheard, *refused, waits, self._refused.trouble(decided.growing)]
+        return Done(troubles, error, errand.unfinished, errand.more)
 
 
-def _growing(decided: Plan) -> frozenset[tuple[str, str]]:
-    """The uids of claims that should be larger, and how large."""
-    return frozenset((one.claim.metadata.uid, one.request) for one in decided.tend if one.request)
+def _duty(errand: Errand) -> Duty:
+    """Whose jobs may be ended, and by what terms."""
+    return Duty(errand.context, errand.item, errand.cluster.controller, terms(errand.now), errand.has_its_own)
 
 
 def _planned(now: Snapshot, followed: Course) -> Plan:
@@ -255,35 +199,3 @@ def _planned(now: Snapshot, followed: Course) -> Plan:
 def _without_removed(now: Snapshot, decided: Plan) -> Snapshot:
     gone = {one.pod.metadata.uid for one in decided.remove}
     return replace(now, pods=[pod for pod in now.pods if pod.metadata.uid not in gone]) if gone else now
-
-
-def _silent_in(now: Snapshot) -> float | None:
-    """Seconds until people are told that Slurm does not answer; None when that is no matter, or was done."""
-    if now.slurm is not None or now.slurm_silence is None or not now.there or now.slurm_silence >= GIVEN_UP_AFTER:
-        return None
-    return GIVEN_UP_AFTER - now.slurm_silence
-
-
-def _told(
-    item: Custom,
-    now: Snapshot,
-    decided: Plan,
-    *,
-    degraded: Cause | None,
-    again: float | None = None,
-    window: Condition | None = None,
-) -> Outcome:
-    due = [
-        0.0 if decided.more else None,
-        FORGOTTEN_AFTER if now.expected or decided.create else None,
-        _RIVALS if any(one.seat.slurm_node in now.rivals for one in decided.blocked) else None,
-        SHORT_LIFE if any(pod.ended for pod in now.there) else None,
-        REGISTERS_IN if registering(now) else None,
-        _silent_in(now),
-        available_in(now),
-    ]
-    return Outcome(
-        conditions=[*conditions(now, decided, degraded=degraded), *([window] if window else [])],
-        status=counts(now, item.status),
-        again=soonest(*due, again),
-    )

@@ -2,7 +2,8 @@
 
 First the jobs of a node, then the node: one that is not drained any more may have got new jobs. Then what people wish,
 for much can be taken back while Slurm is asked. Slurm's word must be the last that can save a job: it counts for a
-second from when it was asked for, and whatever anybody else has heard of Slurm in that second counts too.
+second from when it was asked for, and whatever anybody else has heard of Slurm in that second counts too. Where all of
+that took longer, for there are thousands of nodes, it is asked for their jobs once more: one short question for all.
 
 Claims are given away for nothing but a worker that goes, so all of that is asked before they are, and again after. So
 that this does not take long, thousands of workers go by and by, some in each look.
@@ -22,12 +23,13 @@ from penstock.operator.nodeset import suspended, tending
 from penstock.operator.nodeset.abreast import AT_ONCE, abreast
 from penstock.operator.nodeset.claims import Claims
 from penstock.operator.nodeset.errand import Errand
+from penstock.operator.nodeset.leaving import is_of_mode
 from penstock.operator.nodeset.snapshot import slurm_node
 from penstock.operator.nodeset.steps import Remove
 from penstock.operator.resources import CUSTOMS, PODS
 from penstock.render import labels
 from penstock.slurm import hostlist
-from penstock.slurm.rest.errors import SlurmError, SlurmNotFound
+from penstock.slurm.rest.errors import SlurmError
 from penstock.slurm.rest.messages import NodeReport
 
 AT_MOST = 200
@@ -36,9 +38,9 @@ WITH_CLAIMS = AT_ONCE
 """Those that take claims along: as many as are deleted at once, for a claim is to be given only to who goes now."""
 _BELIEVED = 1.0
 """Seconds for which Slurm's word about all nodes holds, from when it was asked for."""
-_ALONE = 5.0
-"""Seconds for which its word about one node holds. A Slurm with very much to do takes some to answer anything."""
-_TOO_LATE = f"Slurm took more than {_ALONE:.0f} seconds to speak of one node: by then its word counts for nothing"
+_AT_LAST = 5.0
+"""Seconds for which its last word about jobs holds at most: one with very much to do takes some to answer anything."""
+_TOO_LATE = f"Slurm took more than {_AT_LAST:.0f} seconds to say who has jobs: by then its word counts for nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +55,25 @@ class _Word:
 
 async def remove(errand: Errand, removals: Sequence[Remove]) -> None:
     """Delete workers, those of them that may go at this moment."""
-    some = [*removals[:AT_MOST]]
+    some = _unhindered(errand, removals[:AT_MOST])
     if any(one.claims for one in some):
         some = some[:WITH_CLAIMS]
         some = await _with_claims(errand, (await _asked(errand, some)).idle)
     word = await _asked(errand, some)
     if not word.idle or not await errand.is_still_wished():
         return
-    gone = await _delete(errand, _uncontradicted(errand, word.idle), until=word.asked_at + _BELIEVED)
+    sure = await _surplus(errand, word.idle)
+    gone = await _delete(errand, sure, until=await _holds_until(errand, sure, word.asked_at + _BELIEVED))
     # Who could not go now is not asked about again at once: that would be for ever.
     errand.more |= bool(gone) and len(gone) < len(removals)
+
+
+def _unhindered(errand: Errand, removals: Sequence[Remove]) -> list[Remove]:
+    """Without those whose nodes somebody else of us is about to give back; from now on nobody is."""
+    named = {slurm_node(errand.node_set, one.pod) for one in removals if one.drained}
+    free = errand.context.slurm.way(errand.cluster.controller).take(named)
+    errand.unfinished |= free != named
+    return [one for one in removals if not one.drained or slurm_node(errand.node_set, one.pod) in free]
 
 
 async def _asked(errand: Errand, removals: Sequence[Remove]) -> _Word:
@@ -98,47 +109,44 @@ def _may_go(errand: Errand, one: Remove, node: NodeReport | None) -> bool:
     return not errand.now.has_served(one.pod) if node is None else node.condition.drained
 
 
-def _uncontradicted(errand: Errand, removals: Sequence[Remove]) -> list[Remove]:
-    """Without those of whom somebody who asked Slurm after us has heard something else, or nothing at all."""
+def _uncontradicted(errand: Errand, one: Remove) -> bool:
+    """Whether nobody who asked Slurm after us has heard something else of a worker, or nothing at all."""
     known = errand.context.slurm.nodes(errand.cluster.controller)
-
-    def is_sure(one: Remove) -> bool:
-        return known is not None and _may_go(errand, one, known.nodes.get(slurm_node(errand.node_set, one.pod)))
-
-    sure = [one for one in removals if not one.drained or is_sure(one)]
-    errand.unfinished |= len(sure) < len(removals)
-    return sure
+    return known is not None and _may_go(errand, one, known.nodes.get(slurm_node(errand.node_set, one.pod)))
 
 
 async def _with_claims(errand: Errand, removals: Sequence[Remove]) -> list[Remove]:
     """The same, with what goes along given to whoever it goes with; without those whom it cannot be given to."""
     alone = [one for one in removals if not one.claims]
-    along = [one for one in removals if one.claims]
-    if not along or not await errand.is_still_wished():
+    if len(alone) == len(removals) or not await errand.is_still_wished():
         return alone
     given = list[Remove]()
 
     async def give(one: Remove) -> None:
-        if await _give_claims(errand, one):
+        if not one.claims or await _give_claims(errand, one):
             given.append(one)
 
-    await abreast(await _surplus(errand, along), give)
-    return [*alone, *given]
+    await abreast(await _surplus(errand, removals), give)
+    return given
 
 
-async def _surplus(errand: Errand, along: Sequence[Remove]) -> Sequence[Remove]:
+async def _surplus(errand: Errand, removals: Sequence[Remove]) -> Sequence[Remove]:
     """Without those who are needed after all, of workers that take their claims along for they are too many.
 
-    Somebody may have deleted others, and the watch be behind with that. Counted once more only here: whoever goes
-    and leaves its claims behind costs nothing, for it is made again with them.
+    Somebody may have deleted others, and the watch be behind with that. Counted once more only where claims go along:
+    whoever leaves them behind costs nothing, for it is made again with them.
     """
     now, meta = errand.now, errand.node_set.metadata
-    if now.per_machine or not now.desired:
-        return along
+    along = [one for one in removals if one.claims]
+    if now.per_machine or not now.desired or not along:
+        return removals
     selector = labels.selector_text("slurmd", errand.node_set)
     pods = await fresh.pods(errand.context.cluster, meta.namespace, selector)
     ours = (pod for pod in pods if any(owner.uid == meta.uid for owner in pod.metadata.owner_references))
-    return along[: max(sum(not pod.leaving for pod in ours) - now.desired, 0)]
+    counted = (pod for pod in ours if not pod.leaving and is_of_mode(now.node_set, pod))
+    needed = along[max(sum(1 for _ in counted) - now.desired, 0) :]
+    errand.unfinished |= bool(needed)
+    return [one for one in removals if one not in needed]
 
 
 async def _give_claims(errand: Errand, one: Remove) -> bool:
@@ -153,20 +161,39 @@ async def _give_claims(errand: Errand, one: Remove) -> bool:
     return True
 
 
-async def _delete(errand: Errand, removals: Collection[Remove], *, until: float) -> list[str]:
-    """Delete workers as long as what was heard of them holds; tells who went.
+async def _holds_until(errand: Errand, removals: Sequence[Remove], until: float) -> float:
+    """Until when what was heard holds; the same when that is over, and somebody has jobs, or Slurm does not say.
 
-    Where Slurm took longer than that to speak of all nodes it is asked about each of them alone.
+    A node that was given back since, and is still without jobs, may go: so it was to, and would be drained again.
     """
     time = asyncio.get_running_loop().time
+    nodes = [slurm_node(errand.node_set, one.pod) for one in removals if one.drained]
+    asked_at = time()
+    if asked_at <= until or not nodes:
+        return until
+    try:
+        client = await errand.context.slurm.client(errand.cluster.controller)
+        busy = await client.jobs_on(nodes)
+    except SlurmError as error:
+        errand.unanswered(error)
+        return until
+    if time() > asked_at + _AT_LAST:
+        errand.troubles.append(Cause("SlurmUnknown", _TOO_LATE))
+    return until if busy else min(asked_at + _AT_LAST, time() + _BELIEVED)
+
+
+async def _delete(errand: Errand, removals: Collection[Remove], *, until: float) -> list[str]:
+    """Delete workers as long as what was heard of them holds; tells who went."""
+    time = asyncio.get_running_loop().time
     gone: dict[str, list[str]] = {}
-    late = time() > until
 
     async def one_worker(one: Remove) -> None:
-        if one.drained and not (await _is_idle(errand, one) if late else time() <= until):
+        # Whatever was heard while workers were counted, or others deleted, counts as well.
+        if one.drained and (time() > until or not _uncontradicted(errand, one)):
             errand.unfinished = True
         elif await _went(errand, one):
-            gone.setdefault(one.why, []).append(one.pod.metadata.name)
+            why = f"{one.why}; its claims go along" if one.claims else one.why
+            gone.setdefault(why, []).append(one.pod.metadata.name)
 
     try:
         await abreast(removals, lambda one: errand.attempt(one_worker(one)))
@@ -175,24 +202,6 @@ async def _delete(errand: Errand, removals: Collection[Remove], *, until: float)
             note = f"{hostlist.compress(names)}: {why}"
             errand.context.events.normal(CUSTOMS["NodeSet"], errand.item, "WorkersRemoved", note)
     return [name for names in gone.values() for name in names]
-
-
-async def _is_idle(errand: Errand, one: Remove) -> bool:
-    """Whether Slurm says, of this one node and soon enough, that nothing runs there."""
-    time = asyncio.get_running_loop().time
-    until = time() + _ALONE
-    try:
-        client = await errand.context.slurm.client(errand.cluster.controller)
-        node: NodeReport | None = await client.node(slurm_node(errand.node_set, one.pod))
-    except SlurmNotFound:
-        node = None
-    except SlurmError as error:
-        errand.unanswered(error)
-        return False
-    if time() > until:
-        errand.troubles.append(Cause("SlurmUnknown", _TOO_LATE))
-        return False
-    return _may_go(errand, one, node)
 
 
 async def _went(errand: Errand, one: Remove) -> bool:

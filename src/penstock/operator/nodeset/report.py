@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 
 from penstock.api.nodeset import UpdateType
 from penstock.api.objects import Json
-from penstock.operator.conditions import Cause, Condition, summary
+from penstock.operator.conditions import Cause, Condition, counted, summary
+from penstock.operator.nodeset.claims import Claims
 from penstock.operator.nodeset.drains import broken_walls
 from penstock.operator.nodeset.pins import pins
-from penstock.operator.nodeset.plan import GIVEN_UP_AFTER, has_just_begun, unregistered
+from penstock.operator.nodeset.plan import has_just_begun, unregistered
 from penstock.operator.nodeset.snapshot import Snapshot
 from penstock.operator.nodeset.steps import Plan
 from penstock.operator.nodeset.updates import current, is_available
@@ -21,6 +22,7 @@ from penstock.slurm.nodestate import Base
 
 _SHOWN = 3
 """Different troubles told in a message; the rest is counted."""
+_CLAIMS = "ClaimsInTheWay"
 
 
 def counts(now: Snapshot, before: Mapping[str, object]) -> Json:
@@ -84,9 +86,11 @@ def conditions(now: Snapshot, plan: Plan, *, degraded: Cause | None) -> list[Con
 
 def _progress(now: Snapshot, plan: Plan, ready: int) -> Cause | None:
     if told := _leaving(plan):
-        return Cause("Draining", f"{len(told)} workers leave when they are drained. {_grouped(told)}")
+        leave = counted(len(told), "worker leaves when it is drained", "workers leave when they are drained")
+        return Cause("Draining", f"{leave}. {_grouped(told)}")
     if len(now.pods) > now.desired:
-        return Cause("ScalingIn", f"{len(now.pods)} workers are there, {now.desired} are wanted.")
+        there = counted(len(now.pods), "worker is there", "workers are there")
+        return Cause("ScalingIn", f"{there}, {counted(now.desired, 'is', 'are')} wanted.")
     if ready < now.desired:
         return Cause("ScalingOut", f"{ready} of {now.desired} workers are ready.")
     old = sum(not now.is_current(pod) for pod in now.there)
@@ -119,21 +123,31 @@ def _trouble(now: Snapshot, plan: Plan) -> Cause | None:
         return Cause("SlurmUnknown", words)
     if broken := _broken_walls(now):
         return Cause("WallsBroken", _grouped(broken))
-    if plan.blocked or plan.conflicts:
-        reason = next((one.reason for one in plan.blocked), "ClaimsInTheWay")
-        told = dict.fromkeys([*(one.why for one in plan.blocked), *plan.conflicts])
-        return Cause(reason, "; ".join([*told][:_SHOWN]))
+    if cause := _in_the_way(plan) or lost_claims(now, plan):
+        return cause
     if len(now.ready) == len(now.there):
         return None
     troubles = [(pod, pod.trouble) for pod in now.there if pod.trouble and pod.ready_since is None]
     return Cause("WorkersInTrouble", _grouped(troubles)) if troubles else None
 
 
+def _in_the_way(plan: Plan) -> Cause | None:
+    """What keeps seats empty, or has a name that is ours; each thing once, though both may say it."""
+    told = dict.fromkeys([*(one.why for one in plan.blocked), *plan.conflicts])
+    reason = next((one.reason for one in plan.blocked), _CLAIMS)
+    return Cause(reason, "; ".join([*told][:_SHOWN])) if told else None
+
+
+def lost_claims(now: Snapshot, plan: Plan) -> Cause | None:
+    """What somebody should know who deleted the claims of workers that use them; None when nobody did."""
+    lost = Claims(now).lost(plan.leaving) if now.claims else []
+    return Cause(_CLAIMS, "; ".join(lost[:_SHOWN])) if lost else None
+
+
 def _unheard(now: Snapshot) -> str:
     """What Slurm has not said for so long that something is wrong, though nobody waits for it."""
     if now.slurm is None:
-        silent = now.slurm_silence is not None and now.slurm_silence >= GIVEN_UP_AFTER
-        return f"Slurm does not answer: {now.slurm_trouble}" if silent and now.there else ""
+        return f"Slurm does not answer: {now.slurm_trouble}" if now.given_up and now.there else ""
     strangers = [pod for pod in unregistered(now) if not has_just_begun(now, pod)]
     if not strangers:
         return ""

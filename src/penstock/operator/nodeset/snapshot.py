@@ -21,6 +21,8 @@ REGISTERED = "SlurmNodeRegistered"
 """Condition of a worker that Slurm has known: it stays for as long as the pod does."""
 HOSTNAME_OVERRIDE = "nodeset.slinky.slurm.net/hostname-override"
 """Annotation of a machine: what its Slurm node is called in DaemonSet mode."""
+GIVEN_UP_AFTER = 60.0
+"""Seconds of Slurm's silence after which people are told of it, and jobs that are to be cancelled not waited for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +117,18 @@ class Snapshot:
         return pod.metadata.labels.get(HASH, self.revision) == self.revision
 
     @property
+    def given_up(self) -> bool:
+        """Slurm has been asked in vain for too long."""
+        return self.slurm_silence is not None and self.slurm_silence >= GIVEN_UP_AFTER
+
+    @property
+    def given_up_in(self) -> float | None:
+        """Seconds until that will be so; None when it answers, or it is."""
+        if self.slurm is not None or self.slurm_silence is None or self.given_up:
+            return None
+        return GIVEN_UP_AFTER - self.slurm_silence
+
+    @property
     def cancels(self) -> bool:
         """The NodeSet is deleted, and its jobs are not to be waited for."""
         return self.deleting and self.node_set.metadata.annotations.get(ON_DELETION, "").lower() == "cancel"
@@ -145,6 +159,11 @@ def slurm_node(node_set: NodeSet, pod: Pod) -> str:
         mode = pod.metadata.labels.get(labels.SCALING_MODE, node_set.spec.scaling_mode.value)
         if mode == ScalingMode.STATEFUL_SET.value:
             return pod.spec.node_name.partition(".")[0]
+    return own_name(pod)
+
+
+def own_name(pod: Pod) -> str:
+    """The name that a worker has from its set: its Slurm node's, unless it is on its machine's network."""
     return pod.metadata.labels.get(labels.POD_HOSTNAME) or pod.spec.hostname or pod.metadata.name
 
 

@@ -136,3 +136,8 @@ class Plan:
     """Seconds until more of them will have; None: not before something changes."""
     leaving: Sequence[Leaving] = ()
     """Those that shall go, however far that has come."""
+
+    @property
+    def growing(self) -> frozenset[tuple[str, str]]:
+        """The uids of claims that should be larger, and how large."""
+        return frozenset((one.claim.metadata.uid, one.request) for one in self.tend if one.request)

@@ -1,7 +1,8 @@
 """Nodes that say they are idle and have jobs all the same: jobs that somebody suspended.
 
 Slurm counts no processor of a suspended job as used, so its node is IDLE, and drained when it drains. Only the jobs
-themselves tell. They are asked for by node, all nodes in one question, and only when somebody is about to go.
+themselves tell. They are asked for by node, all nodes in one question, and only when somebody is about to go, or to
+lose its protection (`protection`).
 """
 
 from __future__ import annotations

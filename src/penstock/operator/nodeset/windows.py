@@ -18,6 +18,7 @@ from penstock.operator.context import Context
 from penstock.operator.nodeset import finalizer
 from penstock.operator.nodeset.finalizer import RESERVATION
 from penstock.operator.nodeset.reservation import CONDITION, Change, Decision, Drop, Make, decide, name_of, wished
+from penstock.operator.nodeset.snapshot import ON_DELETION
 from penstock.operator.resources import CUSTOMS, Custom
 from penstock.slurm.rest.errors import SlurmError, SlurmNotFound, SlurmRefused
 from penstock.slurm.rest.messages import ReservationReport
@@ -59,6 +60,12 @@ class Windows:
         self.forget(item.metadata.uid)
         return None if await finalizer.release(self._context, item, RESERVATION) else SOON
 
+    async def abandon(self, item: Custom, why: str) -> Kept:
+        """Release a NodeSet whose window stays in Slurm, and tell people to see to that."""
+        note = f"{why}; delete the reservation by hand"
+        self._context.events.warning(CUSTOMS["NodeSet"], item, "WindowNotDropped", note)
+        return Kept(condition=_taken_back(remembered(item)), again=await self.let_go(item))
+
     async def keep(
         self, item: Custom, node_set: NodeSet, controller: Controller, nodes: Collection[str], now: int | None
     ) -> Kept:
@@ -68,7 +75,7 @@ class Windows:
         if not finalizer.is_held(item, RESERVATION) and (deleting or wished(node_set) is None):
             return Kept(condition=_taken_back(told))
         if now is None:
-            return Kept(condition=told)
+            return self._unheard(controller, node_set, told) if deleting else Kept(condition=told)
         about = (item.metadata.generation, item.metadata.finalizers, frozenset(nodes), told, deleting)
         seen, until, kept = self._rest.get(item.metadata.uid, (None, 0.0, Kept()))
         moment = asyncio.get_running_loop().time()
@@ -77,6 +84,13 @@ class Windows:
         kept = await self._look(item, node_set, controller, nodes, told, now, deleting=deleting)
         self._rest[item.metadata.uid] = (about, moment + min(_SELDOM, kept.again or _SELDOM), kept)
         return kept
+
+    def _unheard(self, controller: Controller, node_set: NodeSet, told: Condition | None) -> Kept:
+        """Slurm does not answer: why a NodeSet that is deleted, and has no workers any more, stays all the same."""
+        why = self._context.slurm.trouble(controller)
+        cure = f"mend that, or have it left in Slurm, by the annotation {ON_DELETION}: Cancel"
+        words = f"its reservation {name_of(node_set)} cannot be deleted: {why}; {cure}"
+        return Kept(condition=told, again=_SELDOM, trouble=Cause("SlurmUnknown", words))
 
     async def _look(
         self,
@@ -141,12 +155,9 @@ class Windows:
 
     async def _refused(self, item: Custom, words: str, *, deleting: bool) -> Kept:
         """Slurm will not: a person is told. A NodeSet that needs no window any more is not held for that."""
-        events, kind = self._context.events, CUSTOMS["NodeSet"]
         if deleting:
-            events.warning(kind, item, "WindowNotDropped", f"{words}; delete the reservation by hand")
-            again = await self.let_go(item)
-            return Kept(condition=_taken_back(remembered(item)), again=again)
-        events.warning(kind, item, "WindowRefused", words)
+            return await self.abandon(item, words)
+        self._context.events.warning(CUSTOMS["NodeSet"], item, "WindowRefused", words)
         condition = Condition(CONDITION, False, "Refused", words)
         return Kept(condition=condition, again=_SELDOM, trouble=Cause("WindowRefused", words))
 
