@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import itemgetter
 
 import msgspec
 
@@ -142,13 +143,16 @@ class Books:
         """Those that are gone."""
         self.departed: dict[str, Departure] = {}
         """By the worker's uid."""
-        self._told_at: dict[str, list[float]] = {}
-        """When Slurm told its nodes, by the operator that asked."""
+        self._told_at: dict[str, list[tuple[float, float]]] = {}
+        """By the operator that asked: when it heard of Slurm's nodes, and when Slurm told them."""
+        self._counted_at: dict[tuple[str, str], list[float]] = {}
+        """When it told who has jobs, by that operator and the node."""
         self.on_told: Callable[[], None] = lambda: None
         """What happens right after that."""
         here.store.witness(CUSTOMS["NodeSet"].name, self._node_set)
         here.store.witness(PODS.name, self._pod)
         here.slurmrestd.after = self._told
+        here.slurmrestd.counted = self._counted
 
     def breaks(self, promise: Promise, words: str) -> None:
         """A promise is broken."""
@@ -175,13 +179,27 @@ class Books:
     def _told(self) -> None:
         asking = self.here.slurmrestd.asking
         assert asking is not None
-        self._told_at.setdefault(asking.who, []).append(now())
+        self._told_at.setdefault(asking.who, []).append((now() + self.here.slurmrestd.on_its_way(asking), now()))
         self.on_told()
 
+    def _counted(self, nodes: AbstractSet[str]) -> None:
+        asking = self.here.slurmrestd.asking
+        assert asking is not None
+        for node in nodes:
+            self._counted_at.setdefault((asking.who, node), []).append(now())
+
     def told(self, who: str, at: float) -> float:
-        """When Slurm had last told an operator its nodes at a time: what leaves then cannot know what is told later."""
-        moments = self._told_at.get(who, [])
-        return moments[index - 1] if (index := bisect_right(moments, at)) else 0.0
+        """When Slurm told the nodes that an operator had heard of at a time: what leaves then cannot know more."""
+        return self.heard(who, at)[1]
+
+    def heard(self, who: str, at: float) -> tuple[float, float]:
+        """When an operator last heard of Slurm's nodes before a time, and when Slurm had told them."""
+        known = ((heard, told) for heard, told in self._told_at.get(who, []) if heard <= at)
+        return max(known, key=itemgetter(1), default=(0.0, 0.0))
+
+    def counted_jobs(self, who: str, node: str, at: float) -> float:
+        """When Slurm had last told an operator whether a node has jobs."""
+        return max((told for told in self._counted_at.get((who, node), []) if told <= at), default=0.0)
 
     def _node_set(self, change: Change) -> None:
         uid, book, after = change.uid, self.sets.get(change.uid), change.after

@@ -24,6 +24,8 @@ _SELDOM = 0.2
 """Of all acts."""
 _MODES = 0.04
 """Of all acts in clusters with one NodeSet: of two on machines one would wait for the other's names for ever."""
+_LARGE = 0.04
+"""Of all acts: Slurm is as slow with its nodes as if there were thousands."""
 _SHORTLY = 0.4
 """Seconds after a step in which the operator is at work on it."""
 _About = dict[str, Any]
@@ -81,7 +83,8 @@ def act_of(seed: int, cluster: Cluster) -> Act:
     weather = [_moment(chance, _WEATHER, names) for _ in range(chance.choice([0, 1, 1, 1, 1, 2]))]
     if cluster.leaders > 1 and chance.random() < 0.7:
         weather.append(_at(chance, "the leader is cut off", {"for": round(chance.uniform(8, 40), 1)}))
-    steps = [*deeds, *(_timed(chance, one, deeds) for one in weather), *_rarely(seed, names), *_modes(seed, names)]
+    steps = [*deeds, *(_timed(chance, one, deeds) for one in weather)]
+    steps += [*_rarely(seed, names), *_modes(seed, names), *_long_answers(seed)]
     return Act(seed, tuple(sorted(steps, key=lambda step: step.at)))
 
 
@@ -95,6 +98,15 @@ def _modes(seed: int, names: list[str]) -> list[Step]:
     if len(names) > 1 or chance.random() >= _MODES:
         return []
     return [_at(chance, "change the scaling mode", {"set": names[0]})]
+
+
+def _long_answers(seed: int) -> list[Step]:
+    chance = Random(f"long answers {seed}")  # noqa: S311
+    if chance.random() >= _LARGE:
+        return []
+    about = {"seconds": chance.choice([0.7, 1.5, 4.0]), "count": chance.randint(0, 2), "later": chance.randint(0, 3)}
+    about |= _for(10, 30)(chance)
+    return [_at(chance, "all nodes take long to be told", about)]
 
 
 def _timed(chance: Random, fault: Step, deeds: list[Step]) -> Step:

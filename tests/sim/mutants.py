@@ -7,8 +7,10 @@ function that has moved is found to be missing and not silently left as it was.
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,14 +139,14 @@ def _no_condition(_sound: Any) -> Any:
     return lambda **_conditions: ALWAYS
 
 
-def _sees_nobody(sound: Any) -> Any:
-    """Takes a NodeSet that is deleted for one without workers."""
+def _as_if_forsaken(sound: Any) -> Any:
+    """Takes the Controller of a NodeSet that is deleted for gone, and its Slurm with it."""
 
-    async def fresh(*given: Any) -> Any:
-        now = await sound(*given)
-        return replace(now, pods=()) if now.deleting else now
+    async def decide(*given: Any, **more: Any) -> Any:
+        found = await sound(*given, **more)
+        return replace(found, cluster=None, forsaken=True) if found.now.deleting else found
 
-    return fresh
+    return decide
 
 
 class _Deaf:
@@ -238,6 +240,17 @@ def _certainly(_sound: Any) -> Any:
     return is_still_wished
 
 
+def _however_old(_sound: Any) -> Any:
+    async def holds_until(*_given: Any) -> float:
+        return math.inf
+
+    return holds_until
+
+
+def _in_anybodys_way(_sound: Any) -> Any:
+    return lambda _self, nodes: nullcontext(frozenset(nodes))
+
+
 def _mutant(what: str, place: str, make: Make, *breaks: Promise) -> Mutant:
     return Mutant(what, place, make, frozenset(breaks))
 
@@ -246,6 +259,10 @@ MUTANTS: dict[str, Mutant] = {
     "hasty": _mutant(
         "does not ask Slurm once more before a worker goes",
         "nodeset.removing:_may_go", _always(True), Promise.JOBS, Promise.DRAINED,
+    ),
+    "credulous": _mutant(
+        "takes Slurm at its word however old that is",
+        "nodeset.removing:_holds_until", _however_old, Promise.JOBS, Promise.DRAINED,
     ),
     "careless": _mutant(
         "takes a worker for idle of which Slurm does not say anything",
@@ -281,6 +298,10 @@ MUTANTS: dict[str, Mutant] = {
         "removes a partition whether jobs name it or not", "partitions:_waits", _nothing_to_wait_for,
         Promise.PARTITIONS,
     ),
+    "pushing": _mutant(
+        "deletes workers whose nodes it is about to give back, and gives back those whose workers it deletes",
+        "right_of_way:RightOfWay.give_back", _in_anybodys_way, Promise.DRAINED,
+    ),
     "blind": _mutant(
         "deletes whoever has the name", "nodeset.removing:Preconditions", _no_condition, Promise.BLIND,
     ),
@@ -305,7 +326,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "ruthless": _mutant(
         "lets a deleted NodeSet go at once, with its workers",
-        "nodeset.observe:Observer.fresh", _sees_nobody, Promise.JOBS,
+        "nodeset.reconcile:NodeSets._decide", _as_if_forsaken, Promise.JOBS,
     ),
     "interrupting": _mutant(
         "drains a node without one more look at whose it is by now",

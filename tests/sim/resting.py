@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from penstock.api.scalars import Duration
 from penstock.operator.nodeset.marks import STATE
 from penstock.operator.nodeset.revision import HASH
+from penstock.render import labels
 from tests.simulation.loop import clock, now
 from tests.simulation.manifests import Seen
 from tests.simulation.slurm import OPERATOR, SLURM, node_name
@@ -156,6 +157,8 @@ def _drains(stage: Stage, pods: list[Seen]) -> Iterator[Unmet]:
     for node in stage.here.slurm.nodes.values():
         pod = workers.get(node.name)
         if pod is None:
+            if node.drain and node.whose == SLURM:
+                yield Promise.OURS, f"{node.name} is drained by Slurm ({node.reason}), and nobody gave it back"
             continue
         wished = _cordoned(stage, pod)
         theirs = node.name in stage.bench.drains.people
@@ -176,6 +179,8 @@ def _marks(pod: Seen, node: Node) -> Iterator[Unmet]:
         yield Promise.REST, f"{pod.metadata.name} says {said!r} about its drain, and Slurm {node.reason!r}"
     if (f"{STATE}Maintenance" in told) != bool(node.reservation):
         yield Promise.REST, f"{pod.metadata.name} does not say what Slurm says about its window"
+    if labels.POD_PROTECT in pod.metadata.labels:
+        yield Promise.REST, f"{pod.metadata.name} is protected from eviction, and no job is there"
     if f"{STATE}Idle" not in told:
         yield Promise.REST, f"{pod.metadata.name} does not say that its node is idle"
 

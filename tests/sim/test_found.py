@@ -21,6 +21,10 @@ FOUND = {
     37369: "a worker went though it was known by then, to another look, that its node had been given back",
     18472: "what had changed in Slurm when a look asked, and had changed back when Slurm was asked again, stayed told",
     83552: "claims went with a set whose policy had been changed while it was going, and nobody had heard of it",
+    8004: "a worker took its claim along for it was too many, and somebody deleted another while Slurm took its time",
+    500902: "a node was given back by us, for Slurm had drained it in error, while we deleted its worker",
+    11438: "a worker that was drained waited for an order of long ago that nobody had answered, and all seemed at rest",
+    117158: "a job was requeued that came to a node given back, while Slurm took its time to tell of all nodes",
     165657: "two workers took their claims along, though somebody had deleted a third and one of them was needed",
 }
 

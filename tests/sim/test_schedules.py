@@ -19,9 +19,10 @@ HAPPENS = {
     "cordon a machine": 20, "crashes": 30, "answers of slurmrestd are lost": 20, "the request is lost": 5,
     "the answer is lost": 5, "workers deleted by the operator": 200,
     "claims deleted": 20, "NodeSets deleted": 10, "slurmctld is killed": 10, "watches are silent": 10, "jobs warned": 1,
-    "the leader is cut off": 1,
+    "the leader is cut off": 1, "delete a pod": 50, "delete a machine": 20, "change the policy": 50,
+    "slurmrestd is away": 30, "slurmrestd is slow": 20, "somebody was faster": 2,
 }  # fmt: skip
-"""What a thousand schedules are worth their name for, and how often it happens at the least."""
+"""What a thousand schedules are worth their name for, and how often it is seen at the least; mostly it is far more."""
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,7 @@ def clear(stage: Stage) -> None:
     """Nothing goes wrong any more."""
     rest = stage.here.slurmrestd
     rest.away, rest.slow, rest.deaf, rest.lost_replies, rest.untold = False, stage.latency, False, 0, frozenset()
+    rest.transfer = 0.0
     stage.here.kubernetes.full = False
     stage.books.on_told = lambda: None
     for running in stage.here.operators:
@@ -108,18 +109,28 @@ async def _killed(stage: Stage, about: dict[str, Any]) -> None:
 
 
 async def _behind(stage: Stage, about: dict[str, Any]) -> None:
-    """Right after Slurm has told that a node is drained a person has it take jobs again, and one begins."""
-    left = [about["count"]]
+    """Right after Slurm has told that a node is drained a person has it take jobs again, and one begins.
+
+    `later`: not when it tells so for the first time, for the worker is not about to go by then.
+    """
+    left, told = [about["count"]], [0]
 
     def give_back() -> None:
         drained = [one for one in stage.here.slurm.nodes.values() if one.drain and one.pod and not one.jobs]
         ours = [one.name for one in drained if one.whose == OPERATOR]
-        if ours and left[0]:
+        told[0] += bool(ours)
+        if told[0] > about.get("later", 0) and ours and left[0]:
             left[0] -= 1
             stage.here.slurm.change(ours[:1], {"state": ["UNDRAIN"]})
             stage.here.slurm.submit(1, 8.0, on=ours[0])
 
     stage.books.on_told = give_back
+
+
+async def _long_answers(stage: Stage, about: dict[str, Any]) -> None:
+    """All nodes are long on their way, and what they were when Slurm told them they need not be any more."""
+    _while(stage, about, "transfer", during=about["seconds"], after=0.0)
+    await _behind(stage, about)
 
 
 async def _untold(stage: Stage, about: dict[str, Any]) -> None:
@@ -157,6 +168,7 @@ CHANGES: dict[str, _Change] = {
     "answers of slurmrestd are lost": _lost,
     "slurmctld is killed": _killed,
     "somebody gives back what has just drained": _behind,
+    "all nodes take long to be told": _long_answers,
     "slurmrestd leaves out a node": _untold,
     "a pod is not ready": _not_ready,
     "a pod fails": _fails,

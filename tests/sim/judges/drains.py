@@ -51,12 +51,15 @@ class Drains:
             self.ours.pop(node.name, None)
 
     def _ordered(self, node: Node, word: str) -> None:
-        """The operator speaks about a node; what people did after it last asked it cannot know."""
+        """The operator speaks about a node; what people did after it was last told it cannot know.
+
+        That may be long on its way, where there are many nodes: it has to speak as soon as it hears.
+        """
         since, asking = self.people.get(node.name), self._books.here.slurmrestd.asking
         if since is None or asking is None:
             return
-        asked = self._books.told(asking.who, asking.at)
-        if since >= asked and asking.at - asked <= LATELY:
+        heard, told = self._books.heard(asking.who, asking.at)
+        if since >= told and asking.at - heard <= LATELY:
             self._books.counted["races that nobody can win"] += 1
             del self.people[node.name]
         elif word == "UNDRAIN":

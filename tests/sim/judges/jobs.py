@@ -44,11 +44,16 @@ class Jobs:
             self._books.breaks(Promise.DRAINED, f"{change.key.name} went, and {node.name} was not drained")
 
     def _nobody_could_know(self, node: Node, departure: Departure) -> bool:
-        """Whether the node was given back after the operator asked, and it asked right before it acted."""
+        """Whether the node was given back after the operator was told of it, and it asked right before it acted.
+
+        That may have been for its jobs alone: those that it had by then are no surprise.
+        """
         call = departure.call
         assert call is not None
-        asked = self._books.told(call.who, call.at)
-        late = self._given_back.get(node.name, -1.0) >= asked and call.at - asked <= LATELY
+        told = self._books.told(call.who, call.at)
+        asked = max(told, self._books.counted_jobs(call.who, node.name, call.at))
+        late = self._given_back.get(node.name, -1.0) >= told and call.at - asked <= LATELY
+        late = late and all(self._books.here.slurm.jobs[number].began >= asked for number in node.jobs)
         self._books.counted["races that nobody can win"] += late
         return late
 
