@@ -230,13 +230,32 @@ def test_a_deleted_service_comes_back(small: World) -> None:
     assert owners(after) == [("Controller", "slurm")]
 
 
-def test_one_of_two_sets_goes_in_the_foreground(small: World) -> None:
-    """Kubernetes waits for what belongs to it, and not for what it shares with a set that stays."""
+def test_one_of_two_sets_goes(small: World) -> None:
+    """With what belongs to it, and not with what it shares with a set that stays."""
     small.applies(an_object("NodeSet", "other", {"replicas": 1, "oversubscribeNode": True}))
     small.waits("condition=Ready", "nodeset/other")
-    small.says("delete", "nodeset/other", "--wait", "--cascade=foreground", COLLECTED)
+    small.says("delete", "nodeset/other", "--wait=false")
+    small.says("delete", "pod/other-0")  # no Slurm is here to say that nothing runs in it, so somebody else has to
+    small.says("wait", "--for=delete", "nodeset/other", COLLECTED)
     shared = small.objects("services")["slurm-workers-slurm"]
     assert ("NodeSet", "cpu") in owners(shared)
+
+
+def test_a_set_that_goes_without_its_worker_leaves_it_to_the_next_one(small: World) -> None:
+    """The collector takes it from the set while the operator looks on, and the set of that name takes it over."""
+    other = an_object("NodeSet", "other", {"replicas": 1, "oversubscribeNode": True})
+    small.applies(other)
+    small.waits("condition=Ready", "nodeset/other")
+    before = small.reads("pods", "other-0")["metadata"]["uid"]
+    small.says("delete", "nodeset/other", "--cascade=orphan", "--wait", COLLECTED)
+    left = small.reads("pods", "other-0")
+    assert (left["metadata"]["uid"], owners(left), left["metadata"].get("deletionTimestamp")) == (before, [], None)
+    small.applies(other)
+    found = small.until("pods", lambda pods: owners(pods["other-0"]) == [("NodeSet", "other")])
+    assert found["other-0"]["metadata"]["uid"] == before
+    small.says("delete", "nodeset/other", "--wait=false")
+    small.says("delete", "pod/other-0")
+    small.says("wait", "--for=delete", "nodeset/other", COLLECTED)
 
 
 def test_drift_is_repaired_and_what_others_added_stays(small: World) -> None:

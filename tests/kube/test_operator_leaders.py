@@ -157,7 +157,13 @@ def everything_goes(place: Place) -> None:
         world.says("apply", "-f", str(MANIFEST))
         world.is_ready()
         for resource, kind in GOING.items():
-            world.says("delete", resource, "--all", "--wait", "--cascade=foreground", COLLECTED)
+            if kind == "NodeSet":
+                world.says("delete", resource, "--all", "--wait=false")
+                # No Slurm is here to say that nothing runs in them, so somebody else has to.
+                world.says("delete", "pods", "-l", "app.kubernetes.io/name=slurmd")
+                world.says("wait", "--for=delete", resource, "--all", COLLECTED)
+            else:
+                world.says("delete", resource, "--all", "--wait", "--cascade=foreground", COLLECTED)
             for one in OWNED:
                 world.until(one, without(kind))
         world.until("pods", lambda found: not found)
