@@ -126,4 +126,4 @@ def clear(node: Walled) -> None:
         node.run("scancel", "-f", "-s", "KILL", "-p", partition)
         node.run("scancel", "-p", partition)
     until(lambda: not node.say("squeue", "-h"), "an empty queue")
-    until(lambda: node.say("sinfo", "-h", "-o", "%T") == "idle\n", "an idle node")
+    node.rest()

@@ -1,7 +1,7 @@
 """What a job leaves behind on a node: what the kernel ends by itself, and what the epilog takes away (T28)."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,7 +18,7 @@ def bare(node: Walled) -> Iterator[None]:
     """Take away what a test left."""
     yield
     node.say("scancel", "--partition=compute")
-    until(is_idle(node), "an idle node")
+    node.rest()
     node.run("pkill", "-9", "sleep")
     node.say("sh", "-c", "rm -rf /dev/shm/*; ipcrm -a")
 
@@ -46,18 +46,13 @@ def objects(node: Walled) -> str:
     return "\n".join(line for line in listed.splitlines() if re.match(r"0x|\S+$", line))
 
 
-def is_idle(node: Walled) -> Callable[[], bool]:
-    """Whether the last job is over, with its epilog."""
-    return lambda: node.say("sinfo", "-h", "-o", "%T") == "idle\n"
-
-
 def test_the_kernel_ends_what_a_tenants_slurmstepd_left(node: Walled) -> None:
     """With the keeper, who goes with slurmstepd: before anybody asks for the end of the job."""
     job = running(node, TENANT)
     orphaned(node, job)
     until(lambda: sleepers(node) == [], "the end of the tenant's programs")
     node.say("scancel", str(job))
-    until(is_idle(node), "an idle node")
+    node.rest()
 
 
 def test_a_tenant_leaves_no_memory(node: Walled) -> None:
@@ -73,7 +68,7 @@ def test_the_epilog_ends_what_a_users_slurmstepd_left(node: Walled) -> None:
     orphaned(node, job)
     assert len(sleepers(node)) == 2
     node.say("scancel", str(job))
-    until(is_idle(node), "an idle node")
+    node.rest()
     assert sleepers(node) == []
 
 
@@ -87,7 +82,7 @@ def test_a_users_memory_goes_with_the_last_job(node: Walled) -> None:
     until(lambda: node.say("squeue", "-h", "-o", "%i").split() == [waiting], "the other job alone on the node")
     assert objects(node) != before
     node.say("scancel", waiting)
-    until(is_idle(node), "an idle node")
+    node.rest()
     assert objects(node) == before
 
 
@@ -96,5 +91,5 @@ def test_others_keep_what_is_theirs(node: Walled) -> None:
     node.say("sh", "-c", SHARED.format("admin"), uid=ADMIN)
     before = objects(node)
     assert node.batch(USER, SHARED.format("user"))[0] == "COMPLETED 0:0"
-    until(is_idle(node), "an idle node")
+    node.rest()
     assert objects(node) == before

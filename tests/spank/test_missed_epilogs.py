@@ -50,7 +50,7 @@ def clean(lost: Walled) -> Iterator[None]:
     yield
     lost.say("scancel", "--partition=compute")
     until(lambda: lost.run("ls", ROOMS).stdout + lost.run("ls", JOBS).stdout == "", "the end of all that was kept")
-    until(lambda: lost.state() == "idle", "an idle node")
+    lost.rest()
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def leave(node: Walled) -> None:
     node.say(*words, uid=USER)
     with without_epilogs(node):
         node.say("scancel", job)
-        until(lambda: node.state() == "idle", "an idle node")
+        node.rest()
     following = int(job) + 1
     node.say("mv", f"{JOBS}/{USER}-{job}", f"{JOBS}/{USER}-{following}")
     # Where the container lay before its user was part of its name there is one to find as well.

@@ -58,7 +58,7 @@ def place(node: Walled, squashed: str, tools: None) -> Iterator[None]:  # noqa: 
     node.write(f"{BOX}.environment", "GREETING=hello\0", mode="0644")
     node.say("install", "-d", "-o", str(USER), "-g", str(USER), "/tmp/saved", "/tmp/saved/sub")
     yield
-    until(lambda: node.say("sinfo", "-h", "-o", "%T") == "idle\n", "an idle node")
+    node.rest()
     left = node.say("find", "/tmp", "-name", ".penstock-*")
     node.say("rm", "-rf", "/tmp/saved")
     assert left == ""
@@ -290,7 +290,7 @@ def test_a_full_disk_changes_nothing(node: Walled) -> None:
     old(node)
     ended = node.run("srun", IMAGE, SAVE, "true", uid=USER)
     same, files = is_as_it_was(node), node.say("ls", "-A", "/tmp/saved")
-    until(lambda: node.say("sinfo", "-h", "-o", "%T") == "idle\n", "an idle node")
+    node.rest()
     node.outside("umount", inside)
     assert ("No space left on device" in ended.stderr, "is not saved" in ended.stderr) == (True, True)
     assert (same, files) == (True, "new.sqsh\nnew.sqsh.environment\n")
@@ -338,7 +338,7 @@ def test_a_job_that_is_cancelled_ends_the_packing_at_once(node: Walled, how: str
         until(lambda: packing(node), "somebody who packs")
         node.say("scancel", str(job))
         ended = node.ending(job)
-        until(lambda: node.say("sinfo", "-h", "-o", "%T") == "idle\n", "an idle node")
+        node.rest()
     assert ended.startswith("CANCELLED")
     assert not packing(node)
     assert re.search(r"is not saved: --container-save \S+: packing was ended by signal \d+ \(W033\)", node.read(output))
@@ -364,10 +364,10 @@ def test_a_step_that_is_cancelled_ends_the_packing_alone(node: Walled) -> None:
 
 
 def test_real_packing_is_ended_as_well(node: Walled) -> None:
-    """By a program that has its own ideas about signals."""
+    """By a program that has its own ideas about signals. It has enough to do for whoever is slow to look at it."""
     old(node)
     with packer(node, 'exec /usr/bin/mksquashfs.real "$@" -throttle 99\n'):
-        fill = "for i in {1..4000}; do echo $RANDOM$RANDOM; done >/0; for i in {1..64}; do cat /0 /0 /0 /0 >/f$i; done"
+        fill = "for i in {1..4000}; do echo $RANDOM$RANDOM; done >/0; for i in {1..512}; do cat /0 /0 /0 /0 >/f$i; done"
         job, output = node.submit(USER, f"srun {IMAGE} {SAVE} bash -c '{fill}'; echo srun said $?")
         until(lambda: any("mksquashfs.real ." in name for name in node.processes()), "somebody who packs")
         node.say("scancel", str(job))
@@ -388,7 +388,7 @@ def test_the_jobs_time_is_the_packings_time(node: Walled) -> None:
         while packing(node) and time.monotonic() < bound:
             time.sleep(0.5)
         assert {node.ending(job).split()[0] for job, _ in jobs} == {"TIMEOUT"}
-        until(lambda: node.say("sinfo", "-h", "-o", "%T") == "idle\n", "an idle node")
+        node.rest()
     for _, output in jobs:
         assert "DUE TO TIME LIMIT" in node.read(output)
         assert "is not saved" in node.read(output)
@@ -428,7 +428,7 @@ def test_who_packs_ends_with_slurmstepd(node: Walled) -> None:
         node.say("pkill", "-9", "-f", rf"^slurmstepd: \[{job}\.")
         until(lambda: not packing(node), "the end of who packs")
         node.say("scancel", str(job))
-        until(lambda: node.say("sinfo", "-h", "-o", "%T") == "idle\n", "an idle node")
+        node.rest()
     assert is_as_it_was(node)
     node.say("sh", "-c", "rm /tmp/saved/.penstock-*")  # the only end that leaves something
 

@@ -155,6 +155,16 @@ class Walled:
         """Say what Slurm says of the node, in sinfo's words."""
         return self.run("sinfo", "-h", "-o", "%T").stdout.strip()
 
+    def rest(self) -> None:
+        """Await that nothing runs on the node and Slurm uses it; else tell all of it, for it is gone soon."""
+        try:
+            until(lambda: self.state() == "idle", "an idle node")
+        except AssertionError as late:
+            for command in (("scontrol", "show", "node"), ("scontrol", "show", "job"), ("ps", "axfo", "pid,stat,args")):
+                late.add_note(self.run(*command).stdout)
+            late.add_note(self.log()[-6000:])
+            raise
+
     def states(self) -> list[str]:
         """Say it of each node that Slurm knows by now."""
         return self.run("sinfo", "-h", "-N", "-o", "%T").stdout.split()
