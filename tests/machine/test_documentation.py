@@ -21,7 +21,8 @@ def test_the_page_of_one_machine_from_top_to_bottom() -> None:
     # README's few lines begin with a cluster that is up already, which costs no second start, and end with its end;
     # the page's own end finds nothing to do then.
     [readme] = SHELL.findall((ROOT / "README.md").read_text())
-    assert [line.split()[1] for line in readme.splitlines()] == ["up", "status", "slurm", "scale", "down"]
+    told = [line.split()[1] for line in readme.splitlines()]
+    assert told == ["up", "status", "slurm", "scale", "plan", "rollout", "down"]
     page += [readme, down]
     with site("forky") as place:
         path = f"{Path(sys.executable).parent}:{place.environment['PATH']}"
@@ -39,6 +40,7 @@ def test_the_page_of_one_machine_from_top_to_bottom() -> None:
         assert re.search(r"MaxTime=01:00:00", done.stdout)
         assert re.search(r"sbatch.*\n", done.stdout)
         assert "ExecStart=" in done.stdout
+        assert "/slurm-worker-compute: 5 workers are wanted" in done.stdout
         assert re.search(r"penstock up: everything is ready", done.stdout), "README's, of a cluster that ran"
         assert done.stdout.count(f"cluster {place.name} is down; its data is kept in ") == 2
         assert traces(place) == []
