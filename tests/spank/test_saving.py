@@ -74,6 +74,9 @@ def packer(node: Walled, script: str) -> Iterator[None]:
     node.write(PROGRAM, f"#!/bin/sh\n{script}", mode="0755")
     try:
         yield
+    except BaseException:
+        node.run("scancel", "--partition=compute")  # who packs for ever would fail all other tests, too
+        raise
     finally:
         node.say("mv", f"{PROGRAM}.real", PROGRAM)
 
@@ -380,7 +383,7 @@ def test_the_jobs_time_is_the_packings_time(node: Walled) -> None:
     """Of a batch step and of a step, which end beside each other: Slurm takes half a minute to notice."""
     old(node)
     with packer(node, ENDLESS):
-        jobs = [submitted(node, how, "-n1", "--mem=100") for how in ("batch", "srun")]
+        jobs = [submitted(node, how, "-n1", "--mem=100", "--time=60") for how in ("batch", "srun")]
         until(lambda: packing(node) == 2, "two who pack")
         for job, _ in jobs:
             node.say("scontrol", "update", f"jobid={job}", "EndTime=now")
