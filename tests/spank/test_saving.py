@@ -30,7 +30,7 @@ AGAIN = f"srun --container-image={SAVED}"
 PROGRAM = f"{SHARED}/usr/bin/mksquashfs"
 OLD = "what was there before"
 ENDLESS = 'echo packing >&2\nprintf half >"$2"\nexec sleep 98765\n'
-LONG = 90.0
+LONG = 120.0
 """Seconds: slurmctld looks for jobs whose time is over twice a minute."""
 
 

@@ -24,6 +24,11 @@ STRANGER, UNWRITTEN = 5000, 100009
 """Nobody's uid, and a tenant's that has no policy."""
 LOG = "/var/log/slurmd.log"
 LOGGING = f"SlurmdLogFile={LOG}\n"  # slurmstepd has nowhere else to say what is not for the user
+INSTEAD = {
+    "jobacct_gather/none": "jobacct_gather/linux",
+    # A job that finds its node busy with the end of another one waits half a minute otherwise, and so does its test.
+    "batch_sched_delay=0": "batch_sched_delay=0,sched_interval=1",
+}
 ENTER = ("--mount", "--net", "--uts", "--ipc", "--pid")
 RETRIED = re.compile(r"(?m)^srun: (?:Step created for|Job \d+ step creation).*\n")
 """What srun says when the step before its own takes a moment to go."""
@@ -209,8 +214,11 @@ def walled_node(
 
 def furnished(wanted: dict[str, Any], root: Path, plugin: Path) -> dict[str, Any]:
     """Add the plugin, its policies, and an image, which is the node's own root as it was built."""
+    conf = CONF + LOGGING
+    for ours, theirs in INSTEAD.items():
+        conf = conf.replace(ours, theirs)
     texts = {
-        "/etc/slurm/slurm.conf": (CONF.replace("jobacct_gather/none", "jobacct_gather/linux") + LOGGING, 0o644),
+        "/etc/slurm/slurm.conf": (conf, 0o644),
         "/etc/slurm/plugstack.conf": ("required /usr/lib/penstock.so\n", 0o644),
         "/etc/passwd": ((root / "etc/passwd").read_text() + people("u{0}:x:{0}:{0}::/tmp:/bin/bash"), 0o644),
         "/etc/group": ((root / "etc/group").read_text() + people("u{0}:x:{0}:") + f"team:x:{TEAM}:u{USER}\n", 0o644),
