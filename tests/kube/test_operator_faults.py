@@ -184,8 +184,9 @@ def frozen_watches(place: Place) -> None:
         site.do(site.proxy.thaw_watches)
         site.reaches(wanted)
         site.world.until("configmaps", lambda found: "slurm-config" in found)
-        # Nothing is watched anew. For a configuration from nothing all workers are asked for, once: can they bear it?
-        assert site.stage.call(lambda: [one.resource for one in site.proxy.full_lists()]) == ["pods"]
+        # Nothing is watched anew. For a configuration from nothing all workers are asked for, by each look that has to
+        # make it: can they bear it?
+        assert site.stage.call(lambda: {one.resource for one in site.proxy.full_lists()}) == {"pods"}
         assert conditions(site.world.reads("controllers", "slurm"))["Ready"]["status"] == "True"
 
 
