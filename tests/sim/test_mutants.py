@@ -17,7 +17,7 @@ RIVALS = next(block for block in range(1000) if cluster_of(block).leaders > 1) *
 """The first seed of a cluster with two operators: most have one."""
 
 RARE = {
-    "hasty": 5000, "credulous": 3600, "rash": 2200, "abrupt": 1800, "unaware": 4600, "dozing": 8000, "unheeding": 66180,
+    "hasty": 5000, "credulous": 3600, "rash": 8100, "abrupt": 1800, "unaware": 4600, "dozing": 8000, "unheeding": 66180,
     "pushing": 500900,
 }  # fmt: skip
 """Where to begin for mistakes that seldom show: they need what people do seldom, or Slurm was asked before, too."""
