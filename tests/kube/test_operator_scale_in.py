@@ -22,6 +22,7 @@ from .specs import an_object
 pytestmark = pytest.mark.usefixtures("fake_nodes")
 POOL = "example.org/pool"
 EDGE = {"scalingMode": "DaemonSet", "oversubscribeNode": True, "template": {"spec": {"nodeSelector": {POOL: "edge"}}}}
+SLURMCTLD = "slurm-controller"
 SOON = 10
 """Seconds, on a machine with other work."""
 
@@ -160,6 +161,47 @@ def one_worker_per_machine(place: Place) -> None:
             plane.kubectl_says("delete", "node", "newcomer")
 
 
+def a_cluster_that_is_deleted(place: Place) -> None:
+    with with_workers(place, 2) as cluster:
+        before = place.world.reads("statefulsets", SLURMCTLD)["metadata"]["uid"]
+        cluster.starts(41, "cpu-0")
+        place.world.says("delete", f"secret/{KEYS['metadata']['name']}")
+        delete_whole(cluster, "background")
+        assert place.world.reads("statefulsets", SLURMCTLD)["metadata"]["uid"] == before
+        end_whole(cluster)
+
+
+def a_cluster_that_is_taken_apart(place: Place) -> None:
+    with with_workers(place, 2) as cluster:
+        before = place.world.reads("statefulsets", SLURMCTLD)["metadata"]["uid"]
+        cluster.starts(41, "cpu-0")
+        delete_whole(cluster, "foreground")
+        place.world.until("statefulsets", lambda sets: uid(sets.get(SLURMCTLD)) not in {before, None})
+        end_whole(cluster)
+
+
+def delete_whole(cluster: Cluster, cascade: str) -> None:
+    """Delete all of a cluster, and see it wait for the job of one worker."""
+    world = cluster.world
+    world.says("delete", "controller/slurm", "restapi/slurm", f"--cascade={cascade}", "--wait=false")
+    world.says("delete", "nss/cpu", "--wait=false")
+    world.until("pods", lambda pods: workers(pods) == {"cpu-0"})
+    world.until("controllers", lambda found: conditions(found["slurm"])["Progressing"]["reason"] == "NodeSetsLeft")
+    cluster.asked(2)
+    assert workers(world.objects("pods")) == {"cpu-0"}
+
+
+def end_whole(cluster: Cluster) -> None:
+    """End the job, and see all of it go."""
+    cluster.ends(41)
+    for kind in ("nodesets", "controllers", "restapis", "statefulsets"):
+        cluster.world.until(kind, lambda found: not found)
+
+
+def uid(item: Json | None) -> str | None:
+    return item["metadata"]["uid"] if item else None
+
+
 def machines(pods: Objects) -> set[str]:
     """Where workers are."""
     return {str(pods[name]["spec"].get("nodeName")) for name in workers(pods)}
@@ -178,7 +220,10 @@ def arrives(plane: ControlPlane, name: str) -> None:
 def told(control_plane: ControlPlane, crds: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
     """Begin all stories."""
     assert crds
-    stories = (busy_and_idle_workers, a_slurm_that_is_away, a_slurm_that_takes_no_orders, one_worker_per_machine)
+    stories = (
+        busy_and_idle_workers, a_slurm_that_is_away, a_slurm_that_takes_no_orders, one_worker_per_machine,
+        a_cluster_that_is_deleted, a_cluster_that_is_taken_apart,
+    )  # fmt: skip
     with telling(control_plane, tmp_path_factory.mktemp("scale-in"), *stories) as begun:
         yield begun
 
@@ -199,3 +244,13 @@ def test_nothing_goes_while_slurm_takes_no_orders(told: Told) -> None:
 def test_one_worker_per_machine_follows_labels_and_machines(told: Told) -> None:
     """DaemonSet mode: a machine's label decides, and a machine that comes gets its worker (NS-1)."""
     told(one_worker_per_machine)
+
+
+def test_who_deletes_a_whole_cluster_has_its_jobs_waited_for(told: Told) -> None:
+    """`kubectl delete -f cluster.yaml`: Slurm stays until it has said that the last worker may go."""
+    told(a_cluster_that_is_deleted)
+
+
+def test_a_cluster_that_is_deleted_in_the_foreground_waits_for_its_jobs_as_well(told: Told) -> None:
+    """Kubernetes deletes slurmctld first; who waits for jobs has it again."""
+    told(a_cluster_that_is_taken_apart)

@@ -28,6 +28,7 @@ from .traces import containers, process_of
 
 CORDON = "nodeset.slinky.slurm.net/pod-cordon"
 SOURCE = "slinky.slurm.net/drained-by"
+CLUSTER = ("controllers", "accountings", "restapis", "nodesets")
 _IN_THE_DARK = 90.0
 """Seconds until a NodeSet says that Slurm is silent: each answer is waited for 20, and several may be in a row."""
 
@@ -106,6 +107,22 @@ def test_while_slurmrestd_is_frozen_nobody_goes(cluster: Site) -> None:
     [stays] = jobs
     assert stays.state() == "RUNNING"
     stays.end()
+
+
+def test_a_whole_cluster_that_is_deleted_waits_for_its_jobs(cluster: Site) -> None:
+    """All at once, as `kubectl delete -f cluster.yaml` does: Slurm stays for them, and for their records."""
+    job = Patient(cluster, 0)
+    cluster.says("delete", ",".join(CLUSTER), "--all", "--wait=false")
+    cluster.until("pods", f"{WORKERS}-1", lambda pod: not pod)
+    assert job.state() == "RUNNING"
+    left = [(kind, one["metadata"]["name"]) for kind in CLUSTER for one in cluster.all(kind)]
+    assert {kind for kind, _ in left} == {*CLUSTER}
+    job.let_end()
+    for kind, name in left:
+        cluster.until(kind, name, lambda one: not one)
+    cluster.says("delete", "loginsets", "--all")  # a new Controller fills the shared root while nobody uses it
+    cluster.up()
+    all_completed(cluster, [job.number])
 
 
 def test_a_persons_drain_shows_on_the_pod_and_stays(cluster: Site) -> None:

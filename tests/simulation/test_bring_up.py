@@ -65,6 +65,9 @@ async def test_the_sample_comes_up_with_every_object_owned() -> None:
 @simulated
 async def test_what_is_deleted_takes_its_own_along_and_nothing_else(owner: tuple[str, str]) -> None:
     async with cluster() as (here, _):
+        if owner[0] == "Controller":  # it would stay for them
+            await here.delete("NodeSet", NODE_SET)
+            await here.until(lambda: here.sight.get("NodeSet", NODE_SET) is None)
         before = here.sight.places("Event")
         going = _closure(here.sight, owner)
         await here.delete(*owner)

@@ -79,7 +79,7 @@ async def test_workers_that_were_taken_from_their_set_unseen_are_not_drained_and
         assert not any(node.drain for node in here.slurm.nodes.values())
 
 
-async def _with_a_window(here: World) -> None:
+async def with_a_window(here: World) -> None:
     start = (clock() + timedelta(seconds=6000)).replace(microsecond=0)
     update = {"type": "ScheduledUpdate", "scheduledUpdate": {"startTime": start.isoformat(), "duration": "30m"}}
     await here.edit("NodeSet", NODE_SET, spec={"updateStrategy": update})
@@ -91,7 +91,7 @@ async def _with_a_window(here: World) -> None:
 async def test_a_set_whose_window_a_silent_slurm_does_not_drop_says_so_and_goes_when_it_speaks() -> None:
     """It has no workers any more of which something could be told, and must not look as if all were well (NS-5)."""
     async with cluster(replicas=1) as (here, _):
-        await _with_a_window(here)
+        await with_a_window(here)
         here.slurmrestd.away = True
         await asyncio.sleep(15)
         await here.delete("NodeSet", NODE_SET)
@@ -109,7 +109,7 @@ async def test_a_set_whose_window_a_silent_slurm_does_not_drop_says_so_and_goes_
 @simulated
 async def test_who_deletes_a_set_with_its_jobs_does_not_wait_for_its_window_either() -> None:
     async with cluster(replicas=2) as (here, _):
-        await _with_a_window(here)
+        await with_a_window(here)
         here.slurmrestd.away = True
         await asyncio.sleep(15)
         await here.edit("NodeSet", NODE_SET, metadata={"annotations": {ON_DELETION: "Cancel"}})

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from penstock.api.controller import Controller
-from penstock.api.nodeset import NodeSet
 from penstock.operator import active, configuration, confinement, keyring, partitions, shared_root, static_nodes
 from penstock.operator.conditions import Cause, summary
 from penstock.operator.configuration import Findings
 from penstock.operator.context import Context, Outcome
+from penstock.operator.departure import of_controller
 from penstock.operator.keyring import Rotation
-from penstock.operator.nodeset import finalizer
 from penstock.operator.partitions import Closing, Partitions
 from penstock.operator.references import missing
 from penstock.operator.resources import SERVICE_MONITORS, Custom, Pod
@@ -33,6 +32,9 @@ _READ_BACK_AGAIN, _ASK_AGAIN = 2.0, 10.0
 async def reconcile(context: Context, kept: Partitions, item: Custom, controller: Controller) -> Outcome:
     """Keep slurmctld running, with the configuration that the kinds of its cluster come to."""
     meta = controller.metadata
+    stay = await of_controller(context, item)
+    if not stay.makes:
+        return Outcome(conditions=[], again=stay.again)
     inventory = await context.inventory(meta.namespace)
     waits, rotation = missing(inventory, controller) or _spoilt(context, controller), keyring.AT_REST
     if waits is None:
@@ -50,48 +52,27 @@ async def reconcile(context: Context, kept: Partitions, item: Custom, controller
         root = await shared_root.tend(context, item, cluster)
     # Somebody in a hurry may have asked already: that is no reason not to ask from now on.
     context.look(slurm_key(controller), 0 if context.slurm.nodes(controller) is None else AT_REST)
-    kept_by = await _stay(context, item, controller)
     if controller.spec.external:
-        elsewhere = summary(ready=None, progressing=kept_by, degraded=waits, well="slurmctld runs elsewhere.")
-        return Outcome(conditions=[*elsewhere, *root.conditions], status=root.status, again=root.again)
+        elsewhere = summary(ready=None, progressing=stay.kept_by, degraded=waits, well="slurmctld runs elsewhere.")
+        again = soonest(root.again, stay.again)
+        return Outcome(conditions=[*elsewhere, *root.conditions], status=root.status, again=again)
     workload = context.caches.stateful_sets.get(names.controller(controller), meta.namespace)
     if controller.spec.replicas > 1:
         await active.mark(context, controller, staying)
     files = render.directory(cluster, made)
     found = await _configuration(context, cluster, staying, files, given=waits is None)
-    told = configuration.conditions(found)
+    told, under_way = configuration.conditions(found), stay.kept_by or rotation.progressing
     degraded = waits or next((Cause(one.reason, one.message) for one in told if one.status is False), None)
     return Outcome(
         conditions=[
-            *health(workload, pods, daemon="slurmctld", degraded=degraded, progressing=rotation.progressing),
+            *health(workload, pods, daemon="slurmctld", degraded=degraded, progressing=under_way),
             *told,
             partitions.condition(closing),
             *root.conditions,
         ],
         status=root.status,
-        again=soonest(_look_again(cluster, found, rotation, closing), root.again),
+        again=soonest(_look_again(cluster, found, rotation, closing), root.again, stay.again),
     )
-
-
-async def _stay(context: Context, item: Custom, controller: Controller) -> Cause | None:
-    """Have the Controller of a Slurm that runs elsewhere stay while NodeSets refer to it; says who keeps it."""
-    if controller.spec.external and item.metadata.deletion_timestamp is None:
-        await finalizer.hold(context, item, finalizer.CONTROLLER, kind="Controller")
-        return None
-    if keepers := _node_sets(context, controller) if controller.spec.external else ():
-        return Cause("NodeSetsLeft", f"goes when NodeSets {', '.join(keepers)} are gone; delete them, too")
-    if not await finalizer.release(context, item, finalizer.CONTROLLER, kind="Controller"):
-        context.look((Controller.kind, controller.metadata.namespace, controller.metadata.name), _READ_BACK_AGAIN)
-    return None
-
-
-def _node_sets(context: Context, controller: Controller) -> list[str]:
-    """The names of NodeSets that refer to a Controller, or may: those that cannot be read."""
-    meta = controller.metadata
-    unread = (name for (kind, _, name), _ in context.caches.invalid(meta.namespace) if kind == "NodeSet")
-    all_kinds = context.caches.kinds(meta.namespace)
-    sets = [one for one in all_kinds if isinstance(one, NodeSet) and one.spec.controller_ref.name == meta.name]
-    return sorted([*(one.metadata.name for one in sets), *unread])
 
 
 def _look_again(cluster: Cluster, found: Findings, rotation: Rotation, closing: Closing | None) -> float | None:

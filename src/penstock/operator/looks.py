@@ -12,7 +12,7 @@ from penstock.api.nodeset import NodeSet
 from penstock.api.restapi import RestApi
 from penstock.api.token import Token
 from penstock.cluster.errors import NotFound, Refused
-from penstock.operator import accounting, controller, loginset, restapi, token
+from penstock.operator import accounting, controller, departure, loginset, restapi, token
 from penstock.operator.conditions import Cause, troubled
 from penstock.operator.context import MENDABLE, Context, Outcome
 from penstock.operator.customs import Invalid, Key
@@ -39,6 +39,7 @@ class Looks:
         self._partitions = Partitions(context)
         self._duplicates = Duplicates(context)
         self._doubts = Doubts(context)
+        self._deleted = departure.Companions()
         for view in context.caches.customs.values():
             view.subscribe(self._forget)
 
@@ -54,7 +55,7 @@ class Looks:
             return None
         if isinstance(decoded, Invalid):
             await self._tell_trouble(key, item, Cause("InvalidSpec", decoded.message))
-            return None
+            return await departure.of_unreadable(self._context, key[0], item)
         try:
             outcome = await self._reconcile(item, decoded)
         except (*MENDABLE, ConfError) as error:
@@ -81,6 +82,7 @@ class Looks:
     def _forget(self, old: Custom | None, new: Custom | None) -> None:
         if old is not None and new is None:
             self._statuses.forget(old.metadata.uid)
+            self._deleted.forget(old.metadata.uid)
 
     async def _reconcile(self, item: Custom, kind: Kind) -> Outcome:
         match kind:
@@ -89,9 +91,9 @@ class Looks:
             case NodeSet():
                 return await self._node_sets.reconcile(self._context, item, kind)
             case Accounting():
-                return await accounting.reconcile(self._context, item, kind)
+                return await accounting.reconcile(self._context, self._deleted, item, kind)
             case RestApi():
-                return await restapi.reconcile(self._context, item, kind)
+                return await restapi.reconcile(self._context, self._deleted, item, kind)
             case LoginSet():
                 return await loginset.reconcile(self._context, item, kind)
             case Token():

@@ -58,13 +58,16 @@ class Links:
 
     async def client(self, controller: Controller) -> SlurmRest:
         """A client for this Controller's Slurm; `SlurmUnreachable` when there is no way to it."""
-        rest_api, key = self._rest_api(controller), await self._jwt_key(controller)
+        rest_api, place = self._rest_api(controller), slurm_key(controller)
+        key = await self._jwt_key(controller)
+        link = self._links.get(place)
+        if key is None and link is not None:
+            key = link.key  # slurmctld has it still: with a cluster its Secrets are deleted, and Slurm stays to the end
         if rest_api is None:
             raise SlurmUnreachable(f'no RestApi refers to Controller "{controller.metadata.name}"; create one')
         if key is None:
             raise SlurmUnreachable(f'Controller "{controller.metadata.name}": its JWT key cannot be read')
-        url, place = self._locate(rest_api), slurm_key(controller)
-        link = self._links.get(place)
+        url = self._locate(rest_api)
         if link is None or (link.url, link.key) != (url, key):
             await self.forget(place)
             transport = self._connect(url)

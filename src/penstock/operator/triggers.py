@@ -69,8 +69,16 @@ class Triggers:
                 self._look(other, 0)
             if new is None:
                 self._caches.decoder.forget(item.metadata.uid)
+            if new is None or new.metadata.deletion_timestamp is not None:
+                self._those_who_stay(item.metadata.namespace)
 
         return listen
+
+    def _those_who_stay(self, namespace: str) -> None:
+        """Who is deleted, and waits for one that goes now, or is gone."""
+        for key in [*self._caches.keys(namespace)]:
+            if (item := self._caches.find(key)) is not None and item.metadata.deletion_timestamp is not None:
+                self._look(key, 0)
 
     def _dependents(self, key: Key, before: Kind | Invalid | None = None) -> Iterator[Key]:
         """Those whose objects are made from this one too: as it is, and as it was."""

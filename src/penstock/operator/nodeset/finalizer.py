@@ -1,7 +1,6 @@
 """A NodeSet that is deleted stays until its workers have left, drained, and its reservation: finalizers hold it.
 
-So does the Controller of a Slurm that runs elsewhere, until no NodeSet refers to it: the jobs there do not end with it,
-and without it nobody could say whether a worker may go.
+So do those by whom Slurm says that a worker may go: its Controller and what belongs to that (`operator/departure.py`).
 """
 
 from __future__ import annotations
@@ -16,15 +15,18 @@ from penstock.operator.resources import CUSTOMS, Custom
 
 FINALIZER = "nodeset.slinky.slurm.net/workers"
 CONTROLLER = "controller.slinky.slurm.net/node-sets"
+REST_API = "restapi.slinky.slurm.net/node-sets"
+ACCOUNTING = "accounting.slinky.slurm.net/controllers"
 RESERVATION = "nodeset.slinky.slurm.net/reservation"
 """Slinky's, too."""
+_ALL = (FINALIZER, RESERVATION, CONTROLLER, REST_API, ACCOUNTING)
 _ORPHAN = "orphan"
 """Kubernetes' own, while it takes an object that is deleted with `--cascade=orphan` from what it owns."""
 
 
 def is_held(item: Custom, *names: str) -> bool:
     """Whether an object waits for us before it goes; for something of this, if it is named."""
-    return any(name in item.metadata.finalizers for name in names or (FINALIZER, RESERVATION, CONTROLLER))
+    return any(name in item.metadata.finalizers for name in names or _ALL)
 
 
 def leaves_orphans(meta: Meta) -> bool:

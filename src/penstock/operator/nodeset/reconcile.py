@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.api.nodeset import NodeSet
-from penstock.operator import shared_root
+from penstock.operator import departure, shared_root
 from penstock.operator.conditions import Cause
 from penstock.operator.context import Context, Outcome
 from penstock.operator.host_keys import host_keys
@@ -156,7 +156,7 @@ class NodeSets:
             return outcome(item, now, Plan(), degraded=None, again=_SEEN_IN)
         if not finalizer.is_held(item, finalizer.RESERVATION):
             kept = Kept(again=None if await finalizer.release(context, item) else SOON)
-        elif cluster is None:
+        elif cluster is None or departure.has_lost_slurmctld(context, cluster.controller):
             # Without its Controller there is no Slurm, and nobody whose worker, or window, could be kept.
             kept = Kept(again=await self._telling.windows.let_go(item))
         elif now.cancels and now.given_up:
