@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from penstock.cluster.port import Propagation
-from penstock.operator.nodeset.finalizer import FINALIZER, RESERVATION
+from penstock.operator.finalizer import FINALIZER, RESERVATION
 from penstock.operator.nodeset.reconcile import NodeSets
 from penstock.operator.nodeset.snapshot import GIVEN_UP_AFTER, ON_DELETION
 from penstock.operator.nodeset.steps import Plan

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from penstock.api.objects import Json
+from penstock.operator.finalizer import FINALIZER
 from penstock.operator.nodeset.act import act
-from penstock.operator.nodeset.finalizer import FINALIZER
 from penstock.operator.nodeset.snapshot import ON_DELETION
 from penstock.operator.nodeset.steps import Plan, Remove, Tend
 from penstock.operator.resources import Claim, Pod

@@ -12,7 +12,7 @@ import pytest
 from penstock.api.objects import Json
 from penstock.cluster.errors import Conflict
 from penstock.operator.conditions import Condition
-from penstock.operator.nodeset.finalizer import FINALIZER, RESERVATION
+from penstock.operator.finalizer import FINALIZER, RESERVATION
 from penstock.operator.nodeset.reservation import CONDITION
 from penstock.operator.nodeset.windows import Kept, Windows, remembered
 from penstock.operator.status import Statuses

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 
 from penstock.api.controller import Controller
 from penstock.api.nodeset import NodeSet
 from penstock.api.restapi import RestApi
-from penstock.cluster.pages import pages
-from penstock.cluster.port import Selection
+from penstock.operator import finalizer, fresh
 from penstock.operator.conditions import Cause
 from penstock.operator.context import Context
-from penstock.operator.nodeset import finalizer
 from penstock.operator.resources import CUSTOMS, Custom
 
 TOGETHER = 5.0
@@ -71,7 +68,7 @@ async def of_controller(context: Context, item: Custom) -> Stay:
     if _is_deleted(item):
         seen = _of(context, meta.name, context.caches.customs["NodeSet"].by("namespace", meta.namespace))
         # The watch may be behind, and a Controller goes but once.
-        sets = seen or _of(context, meta.name, await _node_sets(context, meta.namespace))
+        sets = seen or _of(context, meta.name, await fresh.listed(context.cluster, CUSTOMS["NodeSet"], meta.namespace))
         need = _Need("NodeSets", sets) if sets else None
     return await _stay(context, "Controller", item, need)
 
@@ -161,12 +158,4 @@ def _controllers(context: Context, accounting: Custom) -> list[Custom]:
         its = context.caches.decoder.decode("Controller", item)
         if isinstance(its, Controller) and its.spec.accounting_ref and its.spec.accounting_ref.name == meta.name:
             found.append(item)
-    return found
-
-
-async def _node_sets(context: Context, namespace: str) -> list[Custom]:
-    found = list[Custom]()
-    async with aclosing(pages(context.cluster, CUSTOMS["NodeSet"], Selection(namespace=namespace))) as listing:
-        async for page in listing:
-            found += page.items
     return found

@@ -7,14 +7,20 @@ from contextlib import aclosing, contextmanager
 
 from penstock.cluster.errors import NotFound, Refused
 from penstock.cluster.pages import pages
-from penstock.cluster.port import Cluster, Selection
+from penstock.cluster.port import Cluster, Selection, T
+from penstock.cluster.resources import Resource
 from penstock.operator.resources import PODS, Pod
 
 
 async def pods(cluster: Cluster, namespace: str, labels: str) -> list[Pod]:
     """All pods of a namespace with some labels."""
-    found = list[Pod]()
-    async with aclosing(pages(cluster, PODS, Selection(namespace=namespace, labels=labels))) as listing:
+    return await listed(cluster, PODS, namespace, labels)
+
+
+async def listed(cluster: Cluster, resource: Resource[T], namespace: str, labels: str = "") -> list[T]:
+    """All objects of a namespace with some labels."""
+    found = list[T]()
+    async with aclosing(pages(cluster, resource, Selection(namespace=namespace, labels=labels))) as listing:
         async for page in listing:
             found += page.items
     return found

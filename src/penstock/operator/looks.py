@@ -18,7 +18,7 @@ from penstock.operator.context import MENDABLE, Context, Outcome
 from penstock.operator.customs import Invalid, Key
 from penstock.operator.doubts import Doubts
 from penstock.operator.duplicates import Duplicates
-from penstock.operator.nodeset.finalizer import is_held
+from penstock.operator.finalizer import is_held
 from penstock.operator.nodeset.preview import Preview
 from penstock.operator.nodeset.reconcile import NodeSets
 from penstock.operator.nodeset.telling import MARKS

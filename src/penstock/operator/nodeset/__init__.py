@@ -10,7 +10,7 @@ plan         what to do, and why        steps       the words of a plan  words, 
 act          doing it, each step checked once more; errand: what those share who do; abreast: some at a time
   making     workers that come          templates   pods in numbers      removing             workers that go
   tending    claims                     refusals    not asked again at every look            suspended: jobs that hide
-jobs         warn, requeue, cancel      finalizer   a deleted set waits for its workers
+jobs         warn, requeue, cancel
 report       status and conditions; telling: who hears what after a look, and when the next one is
 revision     which template a worker is of: revisions, history (kept), course (followed), adoption (Slinky's workers)
 reservation  maintenance windows: schedule (when), windows (kept in Slurm)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from penstock.api.nodeset import NodeSet
 from penstock.cluster.errors import ClusterError, NotFound
 from penstock.cluster.resources import Meta
+from penstock.operator import finalizer
 from penstock.operator.conditions import Cause
 from penstock.operator.context import MENDABLE, Context
-from penstock.operator.nodeset import finalizer
 from penstock.operator.nodeset.expected import Expected
 from penstock.operator.nodeset.refusals import Refusals
 from penstock.operator.nodeset.snapshot import Snapshot

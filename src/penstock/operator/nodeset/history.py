@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from contextlib import aclosing, suppress
+from contextlib import suppress
 
 from penstock.api.nodeset import NodeSet
 from penstock.api.objects import Json
 from penstock.cluster.errors import AlreadyExists, Conflict, NotFound
-from penstock.cluster.pages import pages
-from penstock.cluster.port import Cluster, Preconditions, Selection
+from penstock.cluster.port import Cluster, Preconditions
 from penstock.cluster.resources import OwnerReference
+from penstock.operator import fresh
 from penstock.operator.nodeset.revisions import as_newest, asked_for, body, is_ours, lined_up, surplus, taken_over
 from penstock.operator.owned import NameTaken
 from penstock.operator.resources import REVISIONS, Revision
@@ -71,12 +71,9 @@ class History:
 
         Asked for without labels: it is one question in the life of a NodeSet.
         """
-        theirs: list[Revision] = []
-        where = Selection(namespace=node_set.metadata.namespace)
-        async with aclosing(pages(self._cluster, REVISIONS, where)) as listing:
-            async for page in listing:
-                theirs += [one for one in page.items if _is_of(one, node_set.metadata.uid)]
-        for one, number in lined_up(theirs):
+        meta = node_set.metadata
+        found = await fresh.listed(self._cluster, REVISIONS, meta.namespace)
+        for one, number in lined_up([one for one in found if _is_of(one, meta.uid)]):
             patch = taken_over(node_set, one, number)
             if patch:
                 await self._change(one, patch)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.api.nodeset import NodeSet
-from penstock.operator import departure, shared_root
+from penstock.operator import departure, finalizer, shared_root
 from penstock.operator.conditions import Cause
 from penstock.operator.context import Context, Outcome
 from penstock.operator.host_keys import host_keys
-from penstock.operator.nodeset import finalizer, making, suspended, tending
+from penstock.operator.nodeset import making, suspended, tending
 from penstock.operator.nodeset.act import act
 from penstock.operator.nodeset.adoption import adopted
 from penstock.operator.nodeset.bounded import terms

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from penstock.api.controller import Controller
 from penstock.api.nodeset import NodeSet
+from penstock.operator import finalizer
 from penstock.operator.conditions import Cause, Condition
 from penstock.operator.context import Context
-from penstock.operator.nodeset import finalizer
-from penstock.operator.nodeset.finalizer import RESERVATION
+from penstock.operator.finalizer import RESERVATION
 from penstock.operator.nodeset.reservation import CONDITION, Change, Decision, Drop, Make, decide, name_of, wished
 from penstock.operator.nodeset.snapshot import ON_DELETION
 from penstock.operator.resources import CUSTOMS, Custom
