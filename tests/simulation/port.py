@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
@@ -103,6 +103,8 @@ class Port(Wrapper):
         """Names of objects that somebody does not let be patched."""
         self.failing: dict[tuple[str, str], str] = {}
         """What the server says, by verb and resource, of calls that it fails at."""
+        self.delayed: Callable[[str, str], Awaitable[None]] | None = None
+        """What goes on while the answer to a call is on its way."""
         self.cut_after: Callable[[], int] | None = None
         """After how many events each watch breaks."""
 
@@ -216,6 +218,8 @@ class _Passage(AbstractAsyncContextManager[None]):
             return
         if self.call.verb in WRITES:
             self.port.after_write(self.call.verb, self.call.resource)
+        if self.port.delayed is not None:
+            await self.port.delayed(self.call.verb, self.call.resource)
         await self.port.travel()
         if self.fault is not None and self.fault.late:
             await self.port.go_wrong(self.fault)

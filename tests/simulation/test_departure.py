@@ -9,6 +9,7 @@ from msgspec import structs
 
 from penstock.cluster.port import Propagation
 from penstock.operator.departure import TOGETHER, of_controller
+from penstock.operator.finalizer import CONTROLLER as CONTROLLER_HELD
 
 from .desk import desk
 from .loop import clock, simulated
@@ -121,18 +122,20 @@ async def test_a_controller_that_cannot_be_read_goes_when_nobody_refers_to_it() 
         await here.until(lambda: not left(here, CONTROLLER))
 
 
+@pytest.mark.parametrize("kubernetes", ["orphan", "foregroundDeletion"])
 @simulated
-async def test_who_is_deleted_without_what_it_owns_is_not_held() -> None:
-    """`kubectl delete --cascade=orphan`: slurmctld goes on, and what was taken from its owner is not given back."""
+async def test_while_kubernetes_takes_a_controller_apart_nothing_is_made_for_it(kubernetes: str) -> None:
+    """Whoever is left without it goes on, and is not taken back; what is deleted before it is made again afterwards."""
     async with desk() as at:
         item = at.context.caches.find(("Controller", NAMESPACE, "slurm"))
         assert item is not None
         meta = item.metadata
-        mark = {"deletion_timestamp": clock().isoformat(), "finalizers": (*meta.finalizers, "orphan")}
+        mark = {"deletion_timestamp": clock().isoformat(), "finalizers": (*meta.finalizers, kubernetes)}
         stay = await of_controller(at.context, structs.replace(item, metadata=structs.replace(meta, **mark)))
         assert not stay.makes
-        assert "controller.slinky.slurm.net/node-sets" in meta.finalizers
-        assert at.here.sight(*CONTROLLER).metadata.finalizers == ("orphan",)
+        assert meta.finalizers == (CONTROLLER_HELD,)
+        held = CONTROLLER_HELD in at.here.sight(*CONTROLLER).metadata.finalizers
+        assert held == (kubernetes == "foregroundDeletion")
 
 
 @simulated

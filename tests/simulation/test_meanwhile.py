@@ -3,65 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
-from penstock.cluster.port import EVERYTHING, Early, Listing, Selection, T
-from penstock.cluster.resources import Resource
 from penstock.operator.slurm_links import SLURM
 from penstock.render import labels
 
 from .loop import now, simulated
 from .manifests import NAMESPACE, NODE_SET
-from .port import Port
 from .slurm_records import Job
 from .test_life import with_claims
-from .world import World, behind, cluster, world
-
-
-class _SlowLists(Port):
-    """A port that takes long to list pods; somebody may do something meanwhile."""
-
-    takes, listed = 0.0, 0
-
-    async def list(
-        self,
-        resource: Resource[T],
-        where: Selection = EVERYTHING,
-        *,
-        limit: int = 500,
-        continue_token: str = "",
-        early: Early | None = None,
-    ) -> Listing[T]:
-        """Objects, in a while."""
-        found = await super().list(resource, where, limit=limit, continue_token=continue_token, early=early)
-        if resource.kind == "Pod" and self.takes:
-            self.listed += 1
-            self.meanwhile()
-            await asyncio.sleep(self.takes)
-        return found
-
-    def meanwhile(self) -> None:
-        """What somebody does."""
+from .world import World, behind, cluster
 
 
 @simulated
 async def test_what_is_heard_of_slurm_while_workers_are_counted_saves_a_job() -> None:
     """Workers that take claims along are counted right before; another look may hear that one was given back."""
-    async with world() as here:
-        await here.apply(with_claims("Retain", "Delete"))
-        await here.scale(2)
-        port = _SlowLists(here.store)
-        running = here.start(port)
-        await here.ready()
-        await asyncio.sleep(35)
-        jobs = list[Job]()
+    async with cluster(with_claims("Retain", "Delete"), replicas=2) as (here, running):
+        jobs, counts = list[Job](), itertools.count(1)
 
-        def given_back() -> None:
-            if port.listed == 2:  # the count right before the deletion
+        async def given_back(verb: str, resource: str) -> None:
+            if (verb, resource) != ("list", "pods"):
+                return
+            if next(counts) == 2:  # the count right before the deletion
                 here.slurm.change(["compute-1"], {"state": ["UNDRAIN"], "extra": ""})
                 jobs.extend(here.slurm.submit(1, 600, on="compute-1"))
                 running.operator.queue.add((SLURM, NAMESPACE, "slurm"))
+            await asyncio.sleep(0.5)
 
-        port.meanwhile, port.takes = given_back, 0.5  # type: ignore[method-assign]
+        running.port.delayed = given_back
         await here.scale(1)
         await here.until(lambda: jobs, within=20)
         await asyncio.sleep(30)
