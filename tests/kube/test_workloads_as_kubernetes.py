@@ -40,6 +40,9 @@ _RESOURCES: dict[str, tuple[Resource[Any], str]] = {
 }
 _REVISION = "deployment.kubernetes.io/revision"
 _CLASS = "by-hand"
+_OF_ONE_BEFORE = re.compile(r'(ReplicaSet \\"anew-)<\d+>')
+"""With Recreate Kubernetes sometimes has the new pods ready before it tells of the new ReplicaSet, and goes on to speak
+of the one before. How often is a matter of chance; that it has progressed is not."""
 
 
 class Seen(Lean, frozen=True):
@@ -149,6 +152,7 @@ def _plain(objects: Objects) -> Json:
     for digest, number in hashes.items():
         text = re.sub(rf"-{digest}-[a-z0-9]{{5}}\b", f"-<{number}>-<chance>", text)
         text = re.sub(rf"\b{digest}\b", f"<{number}>", text)
+    text = _OF_ONE_BEFORE.sub(r"\1<any>", text)
     # Sorted once more: where a hash stands decides on the order.
     again: Json = json.loads(text)
     return {kind: sorted(found, key=json.dumps) for kind, found in again.items()}
